@@ -18,16 +18,21 @@ import { readQueries, type QueryKind } from './queries.js';
 import { Results } from './results.js';
 import { SearchForm } from './search-form.js';
 
-/** The text in the search field, and the results of the last search. */
-export interface Search {
-  readonly text: string;
-  /** The kind of search that found the licenses; until then, and without a result, the first kind of `readQueries`. */
+/** What a search found. */
+interface Result {
+  /** The kind of search that found the licenses; without a result, the first kind of `readQueries`. */
   readonly kind: QueryKind;
-  readonly licenses?: readonly LicenseView[];
+  readonly licenses: readonly LicenseView[];
   /** The id of the activation that was found, in lower case as the service writes it. */
   readonly activationId?: string | undefined;
   /** Whether the text that was searched is a mistyped license key. The text in the field may have changed since. */
   readonly isMistyped?: boolean;
+}
+
+/** The text in the search field, and the results of the last search; before them only the kind that is searched first. */
+interface Search extends Partial<Result> {
+  readonly text: string;
+  readonly kind: QueryKind;
 }
 
 export const EMPTY_SEARCH: Search = { text: '', kind: 'email' };
@@ -99,13 +104,6 @@ export function FindView({ search, setSearch, isAdmin }: Props) {
       {isIssuing && <IssueDialog onClose={() => setIsIssuing(false)} />}
     </div>
   );
-}
-
-interface Result {
-  readonly kind: QueryKind;
-  readonly licenses: readonly LicenseView[];
-  readonly activationId?: string | undefined;
-  readonly isMistyped?: boolean;
 }
 
 /** Searches by each kind that the text may be, until a license is found. If none is found, the result has the first kind. */
