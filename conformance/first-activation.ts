@@ -4,7 +4,7 @@ import { NotChecked } from './not-checked.ts';
 import { at, describeAnswer } from './shape.ts';
 
 /** The first activation of a run, with which later answers are compared. */
-export interface SuccessfulActivation {
+interface SuccessfulActivation {
   readonly answer: Answer;
   readonly token: string;
   readonly id: string;

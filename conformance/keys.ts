@@ -5,7 +5,7 @@ import { at, isObject, describeAnswer } from './shape.ts';
 
 export const keysAnswer = once((service) => service.ask('GET', '/v1/keys'));
 
-export interface KeySet {
+interface KeySet {
   readonly all: readonly Record<string, unknown>[];
   readonly tokens: readonly JsonWebKey[];
   readonly manifests: readonly JsonWebKey[];

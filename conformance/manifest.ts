@@ -17,7 +17,7 @@ export const publishedManifest = once(async (service): Promise<Answer> => {
   return answer;
 });
 
-export interface SignedContent {
+interface SignedContent {
   /** The text of the member `signed`, which the signatures are for. */
   readonly text: string;
   readonly content: Record<string, unknown>;
@@ -37,7 +37,7 @@ export const signedContent = once(async (service): Promise<SignedContent> => {
   return { text, content };
 });
 
-export interface Signature {
+interface Signature {
   readonly key_id: string;
   readonly signature: string;
 }

@@ -25,7 +25,7 @@ import { SupportModule } from './support/support.module.js';
 import { TelemetryModule } from './telemetry/telemetry.module.js';
 
 /** What `AppModule` needs from the program that starts it. */
-export interface AppOptions extends CoreOptions {
+interface AppOptions extends CoreOptions {
   /** The URL of the database, also if it is the embedded one. */
   readonly databaseUrl: string;
 }

@@ -6,7 +6,7 @@ const SETTING = /^# ([A-Z_]+)=/;
 const REQUIRED = '# (production) ';
 
 /** A rendered settings file. */
-export interface SettingsFile {
+interface SettingsFile {
   readonly text: string;
   /** The names of the settings that are in use but have no value yet. */
   readonly namesToFillIn: readonly string[];

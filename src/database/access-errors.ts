@@ -9,7 +9,7 @@ import { tlsError } from './tls-errors.js';
 const DEFAULT_PORT = '5432';
 
 /** The setting that names a database. */
-export type DatabaseSetting = 'DATABASE_URL' | 'DATABASE_READ_URL';
+type DatabaseSetting = 'DATABASE_URL' | 'DATABASE_READ_URL';
 
 /** Returns the hosts and ports of a database URL, without the role and the password, for messages. */
 export function databaseAddress(databaseUrl: string): string {

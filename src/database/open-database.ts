@@ -10,7 +10,7 @@ const START_TIMEOUT_MS = 30_000;
 const RETRY_INTERVAL_MS = 500;
 
 /** A database that a program can connect to, until it calls `close`. */
-export interface OpenDatabase {
+interface OpenDatabase {
   readonly url: string;
   /** Whether this is the database of the embedded server. */
   readonly isEmbedded: boolean;

@@ -5,7 +5,7 @@ import { execute, queryOne, queryRows, type SqlConnection } from '../database/sq
  * The identity of this database. A block of TOMBSTONE_FILE contains the `id` of the database whose erasure or
  * cancellation it records.
  */
-export interface DatabaseIdentity {
+interface DatabaseIdentity {
   readonly id: string;
   /** The id of this database, and the ids of the databases from which it was restored. */
   readonly lineage: ReadonlySet<string>;

@@ -22,7 +22,7 @@ const TABLES_WITH_ADDRESSES = [
 ] as const;
 
 /** An erased address that a restored backup contains, and the time of its erasure. */
-export interface ErasedAddress {
+interface ErasedAddress {
   readonly email: string;
   readonly at: Date;
 }

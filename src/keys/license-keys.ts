@@ -10,7 +10,7 @@ import { deriveSecretCheck } from './secret-check.js';
 import { createReleaseHint, isValidReleaseHint } from './release-hint.js';
 
 /** A license key, and what the database stores of it. */
-export interface DerivedKey {
+interface DerivedKey {
   readonly license_key: string;
   readonly key_hash: Buffer;
   readonly key_hint: string;

@@ -4,7 +4,7 @@ interface Tree {
 }
 
 /** The messages of a file, and what is wrong with the file, such as `portal.signIn.key is missing`. */
-export interface CompletedMessages<Texts> {
+interface CompletedMessages<Texts> {
   readonly messages: Texts;
   readonly problems: readonly string[];
 }

@@ -6,7 +6,7 @@ import { sinceCurrentHolder } from '../licenses/former-holder.js';
 import type { Decision } from '../releases/release-requests.js';
 
 /** The fields of an activation that the export contains in addition to the overview (`findLicenses`). */
-export interface ExportedActivationFields {
+interface ExportedActivationFields {
   readonly machine_id: string | null;
   readonly released_by_holder: boolean;
   readonly release_requests: ReturnType<typeof toReleaseRequestView>[];

@@ -5,7 +5,7 @@ import { sinceCurrentHolder } from '../licenses/former-holder.js';
 import type { StaffStatus } from '../licenses/license.rules.js';
 
 /** The fields of a license that the export contains in addition to the overview (`findLicenses`). */
-export interface ExportedLicenseFields {
+interface ExportedLicenseFields {
   readonly staff_status: StaffStatus;
   /** The number of keys that the license has had. */
   readonly key_generation: number;

@@ -45,7 +45,7 @@ interface HolderLicense extends Omit<
   readonly activations: HolderActivation[];
 }
 
-export interface Overview {
+interface Overview {
   readonly signed_in_by: 'key' | 'code';
   readonly email: string;
   readonly erasure: WaitingErasure | null;

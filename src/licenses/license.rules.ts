@@ -29,7 +29,7 @@ export function licenseStatus({
 }
 
 /** The state of a license that decides when it ends. */
-export interface LicenseEndState extends Pick<LicenseState, 'expires_at' | 'on_expiry'> {
+interface LicenseEndState extends Pick<LicenseState, 'expires_at' | 'on_expiry'> {
   readonly ended_at: Date | null;
 }
 

@@ -8,7 +8,7 @@ import type { PurchaseState } from './license.rules.js';
  * The reason why a key cannot be mailed. `erased`: the license does not exist or has no address, also if a restore lost
  * the address. `not_made_here`: the key cannot be derived, because it was imported or LICENSE_KEY_SECRET has changed.
  */
-export type NotMailableReason = 'erased' | 'refunded' | 'revoked' | 'not_made_here';
+type NotMailableReason = 'erased' | 'refunded' | 'revoked' | 'not_made_here';
 
 /** The facts that decide whether the key of a license can be mailed. */
 type KeyFacts = Pick<License, 'id' | 'key_hash' | 'key_generation' | 'email' | 'staff_status'> & {
@@ -19,7 +19,7 @@ type Row = KeyFacts &
   Pick<MailableKey, 'machines_allowed' | 'expires_at' | 'on_expiry' | 'previous_key_hint'>;
 
 /** The license key and the terms that are mailed to the holder. */
-export type MailableKey = Pick<License, 'machines_allowed' | 'expires_at' | 'on_expiry'> & {
+type MailableKey = Pick<License, 'machines_allowed' | 'expires_at' | 'on_expiry'> & {
   readonly email: string;
   readonly license_key: string;
   /** The last four characters of the key of another system that this key replaces; null if it replaces none. */

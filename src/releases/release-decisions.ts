@@ -11,14 +11,14 @@ import { lockLicense } from '../licenses/licenses.service.js';
 import { enqueueMail } from '../mail/mail.service.js';
 
 /** The decision about a release request. `id` is the id of the request. */
-export interface ReleaseDecision {
+interface ReleaseDecision {
   readonly id: string;
   readonly decision: Decision;
   readonly decided_at: string;
 }
 
 /** A release request after a decision. */
-export interface DecisionResult {
+interface DecisionResult {
   readonly release_request: ReleaseDecision;
   /** Whether this call decided it; false if it had been decided before. */
   readonly was_open: boolean;

@@ -5,7 +5,7 @@ import { rfc3339 } from '../core/clock.js';
 import { queryRows } from '../database/sql.js';
 
 /** A release request that waits for a decision. */
-export interface WaitingRequest {
+interface WaitingRequest {
   readonly id: string;
   readonly asked_at: string;
   readonly reason: string | null;

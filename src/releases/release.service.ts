@@ -16,7 +16,7 @@ import { decideOpenRequest } from './release-requests.js';
 import { countSelfReleases } from './self-releases.js';
 
 /** An activation after a release. */
-export interface ReleaseResult {
+interface ReleaseResult {
   readonly activation: Activation;
   /** Whether this call released it; false if it had already ended. */
   readonly was_active: boolean;

@@ -9,7 +9,7 @@ import { lockAdmins, refuseLastAdmin } from './identity/admins.js';
 import type { Role } from './identity/staff.entity.js';
 
 /** A staff member in responses to admins. */
-export interface StaffView {
+interface StaffView {
   readonly id: string;
   readonly email: string;
   readonly role: Role;

@@ -13,7 +13,7 @@ export interface DerivedLicense extends ExportedLicense {
 }
 
 /** A license of a purchase before the batch. */
-export interface LicenseOfPurchase {
+interface LicenseOfPurchase {
   readonly id: string;
   readonly purchase_id: string;
   readonly email: string | null;

@@ -17,7 +17,7 @@ const BATCH_ROWS = 2_000;
  */
 const MAX_ATTEMPTS = 5;
 
-export interface ImportOptions<Row extends SourceRow> {
+interface ImportOptions<Row extends SourceRow> {
   readonly read: ReadOptions;
   readonly isDryRun: boolean;
   /** Whether `--only` selects the row, such as by a product of the shop; other rows are skipped. */

@@ -50,11 +50,10 @@ export interface ExportedLicense {
 }
 
 /** Why a row is skipped. Unlike a refused row, it needs no change. */
-export type SkipReason =
-  'no license key: a sale of something else' | 'a later payment for a license of the file';
+type SkipReason = 'no license key: a sale of something else' | 'a later payment for a license of the file';
 
 /** The result of a row: a license, the reason to skip it, or the sentence that refuses it, which contains no text of a cell. */
-export type ReadRow =
+type ReadRow =
   { readonly license: ExportedLicense } | { readonly skip: SkipReason } | { readonly refusal: string };
 
 const NEVER = /^(?:|never|lifetime|perpetual|none|null|n\/a|-|–)$/i;

@@ -3,7 +3,7 @@ import { STAFF_STATUSES, type PurchaseState, type StaffStatus } from '../license
 import { higherState } from '../purchases/purchase.rules.js';
 
 /** What the words of a row say about a license. */
-export interface ReadStatus {
+interface ReadStatus {
   readonly staff_status: StaffStatus;
   readonly purchase_state: PurchaseState;
   readonly isExpired: boolean;

@@ -1,7 +1,7 @@
 import type { Place, Values } from './words.js';
 
 /** The patterns of `case` in the scripts. */
-export interface Cases {
+interface Cases {
   /** The paths of all commands. */
   readonly commandPaths: readonly string[];
   /** The options that have a value, each after the path of its command. */

@@ -10,7 +10,7 @@ export interface Word {
 }
 
 /** An option of a command. */
-export interface OptionWord extends Word {
+interface OptionWord extends Word {
   /** Null for an option without a value. */
   readonly values: Values | null;
 }

@@ -8,7 +8,7 @@ import { aligned } from '../terminal/output.js';
  * Counts of the active activations whose client may have a token that a key signed. The counts after `activations` are parts of it
  * and add up to it.
  */
-export interface AffectedCounts {
+interface AffectedCounts {
   readonly activations: number;
   /** The license still has the license key and the e-mail address that the machine activated with. */
   readonly unchanged: number;

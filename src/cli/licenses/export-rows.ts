@@ -18,7 +18,7 @@ export interface ExportRow extends SourceRow {
 }
 
 /** The rows of an export, and the header of a CSV file. */
-export interface ExportRows {
+interface ExportRows {
   /** The names of the columns of a CSV file; undefined for JSON. */
   readonly header: readonly string[] | undefined;
   readonly rows: AsyncGenerator<ExportRow, undefined>;

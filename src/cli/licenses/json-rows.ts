@@ -2,7 +2,7 @@ import { columnName, type SourceRow } from '../../vendor-import/source-row.js';
 import type { JsonDocument } from './json-documents.js';
 
 /** A row of a JSON file. */
-export interface JsonRow extends SourceRow {
+interface JsonRow extends SourceRow {
   /** The values as text by their paths, such as `metadata.email` and, of the linked user, `owner.email`. */
   readonly values: Readonly<Record<string, string>>;
 }

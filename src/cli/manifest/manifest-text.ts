@@ -43,7 +43,7 @@ export function contentRows(content: ManifestContent): string[][] {
 }
 
 /** A member that differs between two manifests. `from` or `to` is null if that manifest has no value for the member. */
-export interface Difference {
+interface Difference {
   readonly member: string;
   readonly from: string | number | null;
   readonly to: string | number | null;

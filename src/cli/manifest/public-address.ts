@@ -12,7 +12,7 @@ import { fetchManifest } from './live-manifest.js';
 const POLL_INTERVAL_MS = 250;
 
 /** The published manifest, and how long the public address may take to serve it. */
-export interface Published {
+interface Published {
   readonly url: string;
   readonly signed: string;
   readonly sequence: number;

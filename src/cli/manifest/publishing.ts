@@ -12,13 +12,13 @@ import { knownManifestKeys, publisherConfig } from './signing-keys.js';
 const RESPONSE_TIMEOUT_MS = 30_000;
 
 /** The manifest that was live before, and the one that a publication makes live. */
-export interface Publication {
+interface Publication {
   readonly live: ManifestContent | null;
   readonly next: ManifestContent;
 }
 
 /** A way to publish: in the database, or over https. */
-export interface Publishing {
+interface Publishing {
   readonly publicUrl: string;
   /** The keys that verify published manifests, by key_id. */
   readonly trusted: ReadonlyMap<string, KeyObject>;

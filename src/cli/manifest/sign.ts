@@ -16,7 +16,7 @@ import { progressBar } from '../terminal/progress-bar.js';
 import { fromWorkingDirectory } from '../terminal/files.js';
 import { UsageError } from '../terminal/output.js';
 
-export interface SignOptions extends SigningOptions, AttachOptions {
+interface SignOptions extends SigningOptions, AttachOptions {
   readonly dmg?: string;
   readonly version?: string;
   readonly url?: string;

@@ -112,10 +112,10 @@ export function verifyFound(
 }
 
 /** What is known on a publisher's machine about the published manifests. The new manifest is checked against it. */
-export type PublishedState = Omit<PublishContext, 'product' | 'now'>;
+type PublishedState = Omit<PublishContext, 'product' | 'now'>;
 
 /** The versions that the new manifest offers, its sequence number, if it is not the next one, and what `sign` found in the image. */
-export interface SigningOffer extends Omit<ManifestOffer, 'expires'> {
+interface SigningOffer extends Omit<ManifestOffer, 'expires'> {
   readonly sequence?: number;
   readonly isDiskImage?: boolean;
 }

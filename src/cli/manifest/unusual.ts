@@ -6,7 +6,7 @@ import type { Unusual } from '../terminal/confirm.js';
 const LONGEST_USUAL_VALIDITY_MS = 366 * DAY_MS;
 
 /** What is known about a manifest before it is signed. */
-export interface Draft {
+interface Draft {
   readonly next: ManifestContent;
   readonly live: ManifestContent | null;
   readonly now: Date;

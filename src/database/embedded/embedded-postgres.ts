@@ -44,7 +44,7 @@ export interface EmbeddedPostgres {
 }
 
 /** How a server is started. */
-export interface EmbeddedPostgresOptions {
+interface EmbeddedPostgresOptions {
   /** False only in tests, where data may be lost if the machine crashes. */
   durable?: boolean;
   /** Receives a sentence when a step takes long. */

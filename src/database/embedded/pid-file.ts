@@ -8,7 +8,7 @@ export interface Postmaster {
 }
 
 /** What is read from `postmaster.pid`. `status` is `ready` when the server accepts connections. */
-export interface PidFile extends Postmaster {
+interface PidFile extends Postmaster {
   status: string;
 }
 

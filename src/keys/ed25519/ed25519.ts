@@ -6,7 +6,7 @@ const SIGNATURE = /^[A-Za-z0-9_-]{85}[AQgw]$/;
 const PUBLIC_X = /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/;
 
 /** A public key as a JWK (RFC 8037). */
-export interface Ed25519Jwk {
+interface Ed25519Jwk {
   kty: 'OKP';
   crv: 'Ed25519';
   x: string;

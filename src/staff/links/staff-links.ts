@@ -12,7 +12,7 @@ import { tokenHash } from '../../http/sessions/token-hash.js';
 export const LINK_LIFETIME_MINUTES = 30;
 
 /** A new sign-in link: its URL, and when it expires. */
-export interface StaffLink {
+interface StaffLink {
   readonly link: string;
   readonly expires_at: Date;
 }

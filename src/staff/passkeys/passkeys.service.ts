@@ -11,7 +11,7 @@ import { RelyingParty } from './relying-party.js';
 import type { AuthenticatedStaff } from '../identity/staff-identity.js';
 
 /** A passkey in responses to its owner. */
-export interface PasskeyView {
+interface PasskeyView {
   readonly id: string;
   readonly created_at: string;
   readonly transports: string[];

@@ -15,7 +15,7 @@ const TOKEN_LIFETIME_DAYS = 90;
 const TOKEN_PREFIX = 'mst_';
 
 /** An access token in lists. The secret token itself is not stored. */
-export interface StaffTokenView {
+interface StaffTokenView {
   readonly id: string;
   readonly email: string;
   readonly role: Role;

@@ -29,7 +29,7 @@ export interface LicensePosition {
 }
 
 /** A page of the licenses of one holder. */
-export interface HolderLicenses {
+interface HolderLicenses {
   readonly email: string;
   /** How many licenses the holder has with each status. The filter and the page do not change these numbers. */
   readonly counts: Readonly<Record<LicenseStatus, number>>;

@@ -13,7 +13,7 @@ import type { Decision } from '../../releases/release-requests.js';
 import { readAuditTrail, type AuditEvent } from '../audit/audit-trail.js';
 
 /** A license in responses to staff. */
-export interface LicenseDetail extends LicenseView {
+interface LicenseDetail extends LicenseView {
   /** The `licenseRevision`, which a change may name in `if-match`. */
   readonly revision: string;
   readonly is_key_mailable: boolean;

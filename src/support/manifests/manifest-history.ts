@@ -30,7 +30,7 @@ export async function readPublishedManifests(dataSource: DataSource, now: Date) 
 }
 
 /** A manifest whose version differs from the one before it. A renewed manifest is no publication. */
-export interface Publication {
+interface Publication {
   readonly version: string;
   readonly published_at: string;
   /** Whether the version is lower than the one before it, which was withdrawn. */

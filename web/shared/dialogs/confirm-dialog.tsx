@@ -31,7 +31,7 @@ export interface DialogField {
 type Values<Name extends string> = Readonly<Record<Name, string>>;
 
 /** What the dialog shows after a failure. */
-export interface Explanation {
+interface Explanation {
   readonly text: string;
   /** What is wrong with a field, by its name. */
   readonly fields?: Readonly<Record<string, string | undefined>>;

@@ -3,7 +3,7 @@ import { isOffline } from '../api/api.js';
 import { useReconnection } from '../api/connection.js';
 
 /** The state of an action that a person starts, such as the request that a button sends. */
-export interface Action<Failure> {
+interface Action<Failure> {
   readonly busy: boolean;
   /**
    * Why the last run failed; undefined before the first run, after a success, and once a device that was offline has a

@@ -1,5 +1,5 @@
 /** The filters of the audit trail. An empty one selects everything. Days are those of the reader's time zone. */
-export interface AuditFilter {
+interface AuditFilter {
   readonly actor_id: string;
   readonly action: string;
   /** The first day, `2026-11-20`. */

@@ -7,7 +7,7 @@ import { withoutSeparators } from '../../../src/keys/typed-text.js';
 export type QueryKind = 'email' | 'license_key' | 'license_id' | 'transaction_id' | 'activation_id';
 
 /** One member of a search, with the text to send. */
-export interface Query {
+interface Query {
   readonly kind: QueryKind;
   readonly text: string;
 }

@@ -21,7 +21,7 @@ export interface Line {
 }
 
 /** A day that is marked in the chart. */
-export interface Mark {
+interface Mark {
   /** Its position on the x axis: the week with the index i is at i, and a day within a week is between two numbers. */
   readonly at: number;
   readonly label: string;

@@ -14,7 +14,7 @@ export const UNDO_SECONDS = 10;
 const LEAVE_MAX_REQUESTS = 30;
 
 /** An action that waits, and then sends its requests. */
-export interface DelayedAction {
+interface DelayedAction {
   readonly text: string;
   readonly undo: { readonly text: string; readonly label: string };
   /** Each sends one request, and never rejects. */

@@ -10,7 +10,7 @@ import { machineText, shortId } from '../parts/machine.js';
 const texts = messages.selection;
 
 /** The rows that can be selected, and the selected rows: the ids of their activations. */
-export interface Selection {
+interface Selection {
   readonly selectable: readonly string[];
   readonly selected: readonly string[];
   readonly toggle: (id: string) => void;
