@@ -319,6 +319,15 @@ const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<An
     const body = { machines_allowed: 2, reason: 'Grew.' };
     return service.call('PATCH', `/support/api/licenses/${license_id}`, body, headers);
   },
+  idempotency_key_reused: async () => {
+    const headers = { ...(await bearer('admin')), 'idempotency-key': 'order-1' };
+    const issue = (machines_allowed: number) => {
+      const body = { email: 'order@example.com', machines_allowed };
+      return service.call('POST', '/support/api/licenses', body, headers);
+    };
+    expect([(await issue(1)).status, (await issue(1)).status]).toEqual([201, 200]);
+    return issue(2);
+  },
   manifest_refused: async () => {
     const document = await publish(direct, '9.0.0', '2030-01-01T00:00:00Z');
     return service.call('POST', '/support/api/manifests', document, await bearer('admin'));

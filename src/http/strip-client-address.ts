@@ -18,6 +18,7 @@ const READ_HEADERS: ReadonlySet<string> = new Set([
   'cookie',
   'expect',
   'host',
+  'idempotency-key',
   'if-match',
   'if-none-match',
   'origin',

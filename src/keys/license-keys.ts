@@ -5,7 +5,7 @@ import { readLicenseKey, withServicePrefix } from './license-key-text.js';
 import { deriveSignInCode, deriveStaffLink, type DerivationInput } from './mailed-secrets.js';
 import { deriveImportedLicenseId, hashPreviousKey } from './previous-key.js';
 import { readPreviousKey } from './previous-key-text.js';
-import { derivePurchaseIds, type PurchaseIds } from './purchase-ids.js';
+import { deriveId, derivePurchaseIds, type PurchaseIds } from './purchase-ids.js';
 import { deriveSecretCheck } from './secret-check.js';
 import { createReleaseHint, isValidReleaseHint } from './release-hint.js';
 
@@ -75,6 +75,11 @@ export class LicenseKeys {
   /** Derives the ids of a purchase and its license. @param transactionId the transaction id of the payment processor */
   purchaseIds(transactionId: string): PurchaseIds {
     return derivePurchaseIds(this.#secret, transactionId);
+  }
+
+  /** Derives the id of the license that a staff member issues with an idempotency key (docs/keys.md#license-ids). */
+  issuedLicenseId(staffId: string, idempotencyKey: string): string {
+    return deriveId(this.#secret, 'mooring issued license id v1\0', `${staffId}\0${idempotencyKey}`);
   }
 
   /** Derives the 8 digits of a sign-in code. @param row the table row of the code */

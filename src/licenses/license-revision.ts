@@ -2,7 +2,7 @@ import { rfc3339OrNull } from '../core/clock.js';
 import { revisionOf } from '../core/revision.js';
 import type { License } from './license.entity.js';
 
-type ChangeableByStaff = Pick<
+export type ChangeableByStaff = Pick<
   License,
   'staff_status' | 'machines_allowed' | 'expires_at' | 'on_expiry' | 'email' | 'key_generation'
 >;

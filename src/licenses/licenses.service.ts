@@ -5,7 +5,7 @@ import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock } from '../core/clock.js';
 import { Config, type OnExpiry } from '../core/config.js';
 import { isTimeCertain } from '../database/database-clock.js';
-import { execute, queryOne, queryRow } from '../database/sql.js';
+import { execute, queryOne, queryRow, queryRows } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import type { PurchaseIds } from '../keys/purchase-ids.js';
@@ -13,7 +13,7 @@ import { enqueueMail } from '../mail/mail.service.js';
 import { setEventTime } from './event-time.js';
 import { clearDataOfFormerHolder, deleteCodesOfFormerAddress } from './former-holder.js';
 import { License } from './license.entity.js';
-import { licenseRevision } from './license-revision.js';
+import { licenseRevision, type ChangeableByStaff } from './license-revision.js';
 import { mailableKey } from './mailable-key.js';
 import { endChangedAt, endedAt, type PurchaseState, type StaffStatus } from './license.rules.js';
 
@@ -47,15 +47,35 @@ export class LicensesService {
     newLicense: NewLicense,
     audit: AuditContext,
   ): Promise<{ license_id: string; license_key: string }> {
+    const { license_id, license_key } = await this.issueOnce(uuidv7(), newLicense, audit);
+    return { license_id, license_key };
+  }
+
+  /**
+   * Issues the license with this id, unless an earlier or a concurrent request did (docs/decisions/0059).
+   * @returns the license and its key; `created` is false if the license existed
+   * @throws Problem `idempotency_key_reused` if the existing license differs from the one that the request would issue
+   */
+  async issueOnce(
+    id: string,
+    newLicense: NewLicense,
+    audit: AuditContext,
+  ): Promise<{ license_id: string; license_key: string; created: boolean }> {
+    const { license_key, terms, row } = this.newRow(id, newLicense);
     return this.dataSource.transaction(async (manager) => {
-      const { id, license_key, created_at, terms } = await this.insert(manager, newLicense);
-      await recordAudit(manager, audit, {
-        action: 'license.issue',
-        license_id: id,
-        change: terms,
-        at: created_at,
-      });
-      return { license_id: id, license_key };
+      // Waits for a concurrent request with the same id.
+      const insert = manager
+        .createQueryBuilder()
+        .insert()
+        .into(License)
+        .values(row)
+        .orIgnore()
+        .returning('id');
+      const [inserted] = await queryRows(manager, ...insert.getQueryAndParameters());
+      if (!inserted) return { license_id: await findEqual(manager, row), license_key, created: false };
+      const { created_at: at } = row;
+      await recordAudit(manager, audit, { action: 'license.issue', license_id: id, change: terms, at });
+      return { license_id: id, license_key, created: true };
     });
   }
 
@@ -66,12 +86,13 @@ export class LicensesService {
    */
   async issueForPurchase(
     manager: EntityManager,
-    ids: PurchaseIds,
+    { license_id, purchase_id }: PurchaseIds,
     email: string,
     isRefunded: boolean,
   ): Promise<void> {
-    const { id, created_at } = await this.insert(manager, { email }, ids);
-    if (!isRefunded) await enqueueMail(manager, 'license_key', id, created_at);
+    const { row } = this.newRow(license_id, { email });
+    await manager.insert(License, { ...row, purchase_id });
+    if (!isRefunded) await enqueueMail(manager, 'license_key', license_id, row.created_at);
   }
 
   /**
@@ -94,27 +115,27 @@ export class LicensesService {
     );
   }
 
-  private async insert(manager: EntityManager, newLicense: NewLicense, purchaseIds?: PurchaseIds) {
-    const { license_id: id, purchase_id } = purchaseIds ?? { license_id: uuidv7(), purchase_id: null };
+  /** Returns the row of a license that is not issued yet, its key, and the terms that the audit event names. */
+  private newRow(id: string, newLicense: NewLicense) {
     const created_at = this.clock.now();
-    const { license_key, key_hash, key_hint } = this.keys.derive(id, 1);
+    const { license_key, ...key } = this.keys.derive(id, 1);
     const { email } = newLicense;
     const terms = {
       machines_allowed: newLicense.machines_allowed ?? this.config.defaultMachinesPerLicense,
       expires_at: newLicense.expires_at ?? null,
       on_expiry: newLicense.on_expiry ?? this.config.defaultOnExpiry,
     };
-    await manager.insert(License, {
+    const row = {
       id,
-      key_hash,
-      key_hint,
+      ...key,
+      key_generation: 1,
       email,
+      staff_status: 'active' as const,
       ...terms,
-      purchase_id,
       created_at,
       end_changed_at: created_at,
-    });
-    return { id, license_key, created_at, terms };
+    };
+    return { license_key, terms, row };
   }
 
   /**
@@ -249,6 +270,21 @@ export class LicensesService {
   async assertTimeIsCertain(at: Date): Promise<void> {
     if (!(await isTimeCertain(this.clock, this.dataSource, at))) throw problem('unavailable');
   }
+}
+
+/**
+ * Finds the license that prevented an insertion: one with the id, or one that was imported with the key.
+ * @throws Problem `idempotency_key_reused` if it differs from the row that was not inserted
+ */
+async function findEqual(
+  manager: EntityManager,
+  row: ChangeableByStaff & Pick<License, 'id' | 'key_hash'>,
+): Promise<string> {
+  const { id, key_hash } = row;
+  const existing = await manager.findOneOrFail(License, { where: [{ id }, { key_hash }] });
+  if (licenseRevision(existing) !== licenseRevision(row) || !existing.key_hash.equals(key_hash))
+    throw problem('idempotency_key_reused', { license_id: existing.id });
+  return existing.id;
 }
 
 /** Checks that a change is based on the present values of a license. Throws `license_changed`. */

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { ErasureModule } from '../erasure/erasure.module.js';
 import { KeysModule } from '../keys/keys.module.js';
 import { LicensesModule } from '../licenses/licenses.module.js';
 import { ManifestModule } from '../manifest/manifest.module.js';
@@ -20,6 +21,7 @@ import { RetentionController } from './retention.controller.js';
  */
 @Module({
   imports: [
+    ErasureModule,
     KeysModule,
     LicensesModule,
     ManifestModule,

@@ -32,6 +32,7 @@ const EXPECTED: Record<ProblemCode, [status: number, client_action: ClientAction
   passkey_invalid: [403, 'fix'],
   key_not_mailable: [409, 'fix'],
   license_changed: [412, 'fix'],
+  idempotency_key_reused: [422, 'fix'],
   manifest_refused: [422, 'fix'],
   crash_group_changed: [412, 'fix'],
   license_erased: [409, 'fix'],

@@ -231,6 +231,19 @@ test('a purchase of an erased buyer is linked to an existing license that has it
   await later.close();
 });
 
+test('a license that was erased after the dump is not issued again by a repeated request of staff', async () => {
+  const keys = restoredService.app.get(LicenseKeys);
+  const authorization = `Bearer ${await restoredService.staffToken('admin')}`;
+  const [staff] = await restoredService.sql<{ id: string }>('select id from staff');
+  const license_id = keys.issuedLicenseId(staff!.id, 'order-1');
+  appendFileSync(file, `\n\nlicense ${license_id}\nerasure_request ${randomUUID()}\n`);
+  const later = await start(restored.url);
+  const headers = { authorization, 'idempotency-key': 'order-1' };
+  const { status, json } = await later.call('POST', '/support/api/licenses', { email: ADA }, headers);
+  expect([status, json.code, json.license_id]).toEqual([422, 'idempotency_key_reused', license_id]);
+  await later.close();
+});
+
 test('a request that was cancelled after the dump is not carried out', async () => {
   expect(await findRequest(restoredService, cancelled.request)).toMatchObject({
     state: 'taken_back',

@@ -74,6 +74,23 @@ describe('issuing', () => {
     expect(JSON.stringify(await readLicense(license.id))).not.toContain(license_key);
   });
 
+  test('repeated with the same idempotency key returns the license and the key of the first request, and issues nothing', async () => {
+    const body = { email: 'repeated@example.com', machines_allowed: 2 };
+    const issue = () => admin.call('POST', 'licenses', body, { 'idempotency-key': 'order-1' });
+    const first = await issue();
+    expect(first.status).toBe(201);
+    const { license, license_key } = first.json;
+    service.clock.advance(60_000);
+    const repeated = await issue();
+    expect([repeated.status, repeated.json]).toEqual([200, first.json]);
+    const issued = `select l.id, (select count(*)::int from audit_event where license_id = l.id) as events
+      from license l where email = $1`;
+    expect(await service.sql(issued, [body.email])).toEqual([{ id: license.id, events: 1 }]);
+    expect((await service.activate({ license_key, email: body.email })).status).toBe(201);
+    const used = await issue();
+    expect([used.json.license_key, used.json.license.machines_in_use]).toEqual([license_key, 1]);
+  });
+
   test('accepts each of its terms', async () => {
     const terms = { machines_allowed: 100_000, expires_at: '2027-05-01', on_expiry: 'stop' };
     const { license } = (await issueLicense({ email: 'terms@example.com', ...terms })).json;

@@ -176,6 +176,13 @@ test('keys, ids and codes are derived with the secret of the deployment, and lic
     key_hint: license_key.slice(-2),
   });
   expect(keys.purchaseIds('order-1')).toEqual(derivePurchaseIds(secret, 'order-1'));
+  // The expected id was computed with Python's hmac and uuid.
+  expect(
+    new LicenseKeys(Buffer.from(Array.from({ length: 32 }, (_, n) => n)), 'ABC').issuedLicenseId(
+      '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6',
+      'order-1',
+    ),
+  ).toBe('768601ee-e49c-724e-bbe2-907f0dcb2a1b');
   expect(keys.signInCode({ id, nonce })).toBe(deriveSignInCode(secret, { id, nonce }));
   expect(keys.staffLink({ id, nonce })).toBe(deriveStaffLink(secret, { id, nonce }));
   const key = createHmac('sha256', secret).update('mooring erased address v1\0').digest();

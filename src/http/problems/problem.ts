@@ -235,6 +235,16 @@ export const PROBLEMS = {
     when: 'Support only: `if-match` names a `revision` of the license that is no longer the present one.',
     detail: 'This license was changed since you read it. Read it again before you change it.',
   },
+  idempotency_key_reused: {
+    status: 422,
+    client_action: 'fix',
+    title: 'A different license was issued with this idempotency key',
+    when:
+      'Support only: a license was issued with this `idempotency-key`, and it differs from the requested one: the request had ' +
+      'other terms, or the license was changed or erased since; `license_id` names it.',
+    detail:
+      'A license was issued with this idempotency key, and it differs from this request. To issue one more, use another key.',
+  },
   manifest_refused: {
     status: 422,
     client_action: 'fix',

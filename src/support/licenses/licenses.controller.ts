@@ -4,15 +4,21 @@ import {
   Get,
   Headers,
   HttpCode,
+  HttpStatus,
   Param,
   Patch,
   Post,
   Query,
+  Res,
   UseGuards,
 } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
 import { DataSource } from 'typeorm';
+import { v7 as uuidv7 } from 'uuid';
 import { findLicenses } from '../../activation/license-overview.js';
+import { ErasureService } from '../../erasure/erasure.service.js';
 import { readIfMatch } from '../../http/parsing/if-match.js';
+import { problem } from '../../http/problems/problem.js';
 import { LicenseKeys } from '../../keys/license-keys.js';
 import { LicensesService } from '../../licenses/licenses.service.js';
 import { PAGE_SIZE, readHolderLicenses } from './holder-licenses.js';
@@ -37,6 +43,7 @@ export class LicensesController {
   constructor(
     private readonly dataSource: DataSource,
     private readonly licenses: LicensesService,
+    private readonly erasures: ErasureService,
     private readonly keys: LicenseKeys,
   ) {}
 
@@ -59,11 +66,25 @@ export class LicensesController {
     return { ...page, next_cursor: toCursor(nextCursor) };
   }
 
+  /** A request with the `idempotency-key` of an earlier one gets the same license (docs/decisions/0059). */
   @Post()
   @AdminOnly()
-  async issue(@Body() request: IssueRequest, @CurrentStaff() staff: AuthenticatedStaff) {
+  async issue(
+    @Body() request: IssueRequest,
+    @CurrentStaff() staff: AuthenticatedStaff,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Headers('idempotency-key') idempotencyKey?: string,
+  ) {
+    const id = idempotencyKey ? this.keys.issuedLicenseId(staff.id, idempotencyKey) : uuidv7();
+    // A restored backup may lack an erased license, whose holder a repetition would store again.
+    if (await this.erasures.wasErased(id)) throw problem('idempotency_key_reused', { license_id: id });
     const audit = { actor: staff.email, reason: null };
-    const { license_id, license_key } = await this.licenses.issue(toNewLicense(request), audit);
+    const { license_id, license_key, created } = await this.licenses.issueOnce(
+      id,
+      toNewLicense(request),
+      audit,
+    );
+    reply.status(created ? HttpStatus.CREATED : HttpStatus.OK);
     const [license] = await findLicenses(this.dataSource, { id: license_id });
     return { license, license_key };
   }
