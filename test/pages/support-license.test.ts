@@ -855,6 +855,38 @@ test('an action in progress cannot be cancelled, so that the key of a new licens
   expect(issued).toHaveLength(1);
 });
 
+test('after a lost response, the same button issues no second license and shows the key of the first', async () => {
+  const page = await browser.openPage(origin);
+  await openAs(page, origin, service, 'admin');
+  const keys: string[] = [];
+  await page.route('**/support/api/licenses', async (route) => {
+    keys.push((JSON.parse(await (await route.fetch()).text()) as { license_key: string }).license_key);
+    await route.abort();
+  });
+  await button(page, 'Issue a license').click();
+  await dialog(page).getByLabel('E-mail of the holder').fill('lost-response@example.com');
+  await button(dialog(page), 'Issue').click();
+  await dialog(page)
+    .getByRole('alert')
+    .getByText(/^The service cannot be reached/)
+    .waitFor();
+  await page.unrouteAll();
+  // Other terms under the same idempotency key are refused, because the first license may be issued already.
+  await dialog(page).getByLabel('Machines allowed').fill('7');
+  await button(dialog(page), 'Issue').click();
+  await dialog(page)
+    .getByText(/^The license was issued already/)
+    .waitFor();
+  await browser.expectAccessibleLayout(page);
+  await dialog(page).getByLabel('Machines allowed').fill('');
+  await button(dialog(page), 'Issue').click();
+  await page.getByRole('dialog', { name: 'The license is issued' }).waitFor();
+  expect([await dialog(page).getByLabel('License key').textContent()]).toEqual(keys);
+  expect(await service.sql("select id from license where email = 'lost-response@example.com'")).toHaveLength(
+    1,
+  );
+});
+
 test('the focus goes to the field that the service refuses', async () => {
   const page = await browser.openPage(origin);
   await openAs(page, origin, service, 'admin');

@@ -31,6 +31,8 @@ export const messages = {
     not_found: 'That does not exist any more. Load the page again.',
     invalid_request: 'The service did not accept that.',
     license_changed: 'This license was changed after you opened it, so nothing was done.',
+    idempotency_key_reused:
+      'The license was issued already, with what you typed first. Put that back to see its key, or find the license by its e-mail address and change it.',
     crash_group_changed:
       'The state of this crash group was changed after it was shown to you, so nothing was done. Close this to see it as it is now.',
     last_admin: 'This is the last admin. Make someone else an admin first.',

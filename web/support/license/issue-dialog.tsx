@@ -12,6 +12,8 @@ import { expiresField, machinesField } from './term-fields.js';
 export function IssueDialog({ onClose }: { onClose: () => void }) {
   const { issue: texts, change } = messages;
   const [issued, setIssued] = useState<IssuedLicenseAnswer>();
+  // All requests of this dialog issue one license, also after a lost response (docs/decisions/0059).
+  const [idempotencyKey] = useState(() => crypto.randomUUID());
   if (issued) return <IssuedDialog {...issued} onClose={onClose} />;
   const fields = {
     email: emailField(texts.email, (value) => !value.includes('@') && change.emailWrong),
@@ -30,7 +32,8 @@ export function IssueDialog({ onClose }: { onClose: () => void }) {
           ...(machines_allowed && { machines_allowed: Number(machines_allowed) }),
           ...(expires_at && { expires_at: expiryAfter(expires_at) }),
         };
-        setIssued(await call<IssuedLicenseAnswer>('POST', 'licenses', body));
+        const headers = { 'idempotency-key': idempotencyKey };
+        setIssued(await call<IssuedLicenseAnswer>('POST', 'licenses', body, { headers }));
       }}
       onClose={onClose}
     />
