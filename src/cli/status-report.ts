@@ -134,7 +134,7 @@ function failingText({ kind, about, reason, attempts, next_attempt_at }: Failing
 function eventsText({ is_recording, waiting, failing, given_up, reason }: EventBacklog): string {
   if (!is_recording) return 'not recorded';
   const counts = `${waiting} waiting, ${failing} of them failing, ${given_up} given up`;
-  return reason === null ? counts : `${counts}; the last failure: ${reason}`;
+  return reason === null ? counts : `${counts}; reason: ${reason}`;
 }
 
 function sinceText({ oldest_inbox_day }: Counts['telemetry']): string {

@@ -14,7 +14,7 @@ export interface EventBacklog {
   readonly given_up: number;
   /** The largest number of failed attempts of a waiting event. */
   readonly attempts: number;
-  /** Why the last attempt that failed did; null if no event is failing or given up. */
+  /** The failure of the newest failing event or, if none is failing, of the newest that was given up; null if there is neither. */
   readonly reason: string | null;
   /** When the oldest waiting event happened; null if none waits. */
   readonly oldest_waiting: string | null;
@@ -26,7 +26,7 @@ const BACKLOG = `
     count(*) filter (where given_up_at is null and last_error is not null)::int as failing,
     count(given_up_at)::int as given_up,
     coalesce(max(attempts) filter (where given_up_at is null), 0) as attempts,
-    (array_agg(last_error order by position desc) filter (where last_error is not null))[1] as reason,
+    (array_agg(last_error order by given_up_at is not null, position desc) filter (where last_error is not null))[1] as reason,
     min(occurred_at) filter (where given_up_at is null) as oldest_waiting
   from outgoing_event where (${IS_WAITING}) or given_up_at is not null`;
 

@@ -151,6 +151,23 @@ test('after four days an event is given up, the next one is attempted, and both 
   ]);
 });
 
+test('the reported reason is that of a failing event, also if an event recorded later was given up', async () => {
+  const { receiver } = sending;
+  const delivered = await service.issue();
+  await untilSent(service);
+  receiver.answering = () => 410;
+  const givenUp = await service.issue();
+  await untilFailed(givenUp.license_id, 1);
+  service.clock.set(new Date(Date.parse(NOW) + 4 * DAY_MS));
+  await untilSent(service);
+  expect((await row(givenUp.license_id)).given_up_at).not.toBeNull();
+  receiver.answering = () => 503;
+  expect((await mooring('events', 'resend', '--license', delivered.license_id)).code).toBe(0);
+  await untilFailed(delivered.license_id, 1);
+  const { json: status } = await mooring('status', '--json');
+  expect(status.events).toMatchObject({ failing: 1, given_up: 1, reason: 'HTTP status 503' });
+});
+
 test('while the clock is ahead no event is given up, and later its events do not wait for the time that it had', async () => {
   const { receiver } = sending;
   receiver.answering = () => 500;
