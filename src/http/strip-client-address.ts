@@ -48,7 +48,7 @@ const ADDRESS_HIDING_PROPERTIES = {
   remoteAddress: { get: () => undefined },
   remotePort: { get: () => undefined },
   remoteFamily: { get: () => undefined },
-  // The getters of Node that the properties above hide read the address from this function and this cache.
+  // Node's own getters, which the properties above replace, read the address from this function and this cache.
   _getpeername: { value: () => ({}) },
   _peername: { value: {} },
 };

@@ -46,8 +46,8 @@ export function keyOf({ state }: State): string {
     const { bindings, ended_at: _, end_changed_at: __, ...rest } = license;
     // The order of bindings only shows which was added first, so their keys are sorted.
     const keys = bindings.map((binding) => JSON.stringify(keyOfBinding(license, binding)));
-    // A later replacement of the key gets at least the time of the latest activation. Clocks differ by less than a minute,
-    // unless a fault has set one.
+    // A later replacement of the key is stored with the time of the latest activation or a later one, so that time is part of the
+    // key of the state. Minutes suffice: clocks differ by less than one, unless a fault has set a clock.
     const latest = Math.max(0, ...bindings.map(({ activated_at }) => activated_at));
     return { ...rest, latest: Math.floor(latest / MINUTE_MS), bindings: keys.toSorted() };
   });

@@ -11,7 +11,7 @@ interface Props {
   readonly children: ComponentChildren;
   /** Called by Escape and by buttons in the dialog. */
   readonly onClose: () => void;
-  /** What Escape shows, before another one closes the dialog, if that would discard something. */
+  /** The text that the first Escape shows if closing would discard something; a second Escape then closes the dialog. */
   readonly warning?: string | false;
 }
 
