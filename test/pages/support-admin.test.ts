@@ -218,7 +218,7 @@ test('the service view counts the events that wait, failed and were given up, an
   );
   await openAs(page, origin, service, 'support', '#service');
   await page.getByText('7 events wait to be sent to EVENTS_URL.').waitFor();
-  const sentence = 'Of the events, 2 failed so far and 1 were given up. The last failure: HTTP status 500.';
+  const sentence = 'Of the events, 2 failed so far and 1 were given up. Reason: HTTP status 500.';
   await page.getByText(sentence).waitFor();
   await browser.expectAccessibleLayout(page);
 });

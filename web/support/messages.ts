@@ -736,7 +736,7 @@ export const messages = {
       other: '# events wait to be sent to EVENTS_URL.',
     },
     eventsUndelivered:
-      'Of the events, {failing} failed so far and {given_up} were given up. The last failure: {reason}.',
+      'Of the events, {failing} failed so far and {given_up} were given up. Reason: {reason}.',
     jobsCaption: 'Other jobs that are not done',
     job: 'Job',
     jobWaiting: 'Waiting',
