@@ -32,7 +32,7 @@ const FAULTS = {
     lose: (cluster, node) => cluster.signal(node, 'SIGKILL'),
     restore: (cluster, node) => cluster.startNode(node),
   },
-  // It continues as a primary, until its Patroni notices that another one has the lock.
+  // After SIGCONT the former primary accepts writes, until its Patroni notices that another server has the lock.
   stopped: {
     lose: (cluster, node) => cluster.signal(node, 'SIGSTOP'),
     restore: (cluster, node) => cluster.signal(node, 'SIGCONT'),

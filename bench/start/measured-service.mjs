@@ -24,7 +24,7 @@ export class MeasuredService {
     Object.assign(this, { processes, settings, file });
   }
 
-  /** Starts and ends the service. @returns the milliseconds until it was ready and of its steps, and its processor time until then */
+  /** Starts and ends the service. @returns the times of its steps and until it was ready, and its processor time then, in ms */
   async start(variant) {
     const server = await this.#open(variant, 'marks.mjs');
     const processorMs = readProcessorTime(server.pid);

@@ -18,7 +18,7 @@ const HOUR_MS = 3_600_000;
 const LEFT_OUT = [
   ...['license_id'].map((column) => `activation.${column}`),
   ...['actor', 'id', 'license_id'].map((column) => `audit_event.${column}`),
-  // These are null while a request waits. One of staff is carried out at once.
+  // A waiting request is that of the holder, at the address that is exported; its other columns are null.
   ...['asked_by', 'cancelled_at', 'email', 'erased', 'honoured_at', 'reason'].map(
     (column) => `erasure_request.${column}`,
   ),

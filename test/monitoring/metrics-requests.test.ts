@@ -148,7 +148,7 @@ test('shed requests are counted by reason', async () => {
   expect(changes).toEqual({
     'mooring_http_requests_shed_total{reason="concurrent_requests"}': 1,
     [refusal('unavailable')]: 1,
-    // It is refused before its route is known.
+    // The request is refused before its route is known.
     [count('none', 'GET', 503)]: 1,
     [count('/health/live', 'GET', 200)]: 1,
   });

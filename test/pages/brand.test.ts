@@ -111,7 +111,7 @@ test.each([
   await page.getByText(sentence).waitFor();
   const renew = page.getByRole('link', { name: 'Renew the license' });
   expect(await renew.getAttribute('href')).toBe(RENEWAL);
-  // It is the main action only if the application stops.
+  // The link is the main action only if the application stops.
   expect(await page.locator('.license a.primary').count()).toBe(on_expiry === 'stop' ? 1 : 0);
   await browser.expectAccessibleLayout(page);
 });

@@ -506,7 +506,7 @@ test('Escape closes the dialog with a new key only after a warning, unless the k
   await issue();
   await page.keyboard.press('Escape');
   const warning = issued.getByRole('alert').getByText('The key is not copied yet.');
-  // It is shown below the text, and scrolled into the window.
+  // The warning is shown below the text, and scrolled into the window.
   await until(async () => {
     const box = await warning.boundingBox();
     return box !== null && box.y >= 0 && box.y + box.height <= 400;

@@ -73,7 +73,7 @@ class RealService(unittest.TestCase):
         self.assertTrue((self.folder / "example-license.json").exists())
 
     def test_2_the_example(self) -> None:
-        """It activates, is confirmed, finds the sample version, and runs again without the key."""
+        """The example activates, is confirmed, finds the sample version, and runs again without the key."""
         with urllib.request.urlopen(f"{URL}/v1/keys") as response:
             keys = json.load(response)["keys"]
         trusted = [f"--manifest-key={key['x']}" for key in keys if key["for"] == "update-manifest"]
@@ -88,7 +88,7 @@ class RealService(unittest.TestCase):
         self.assertEqual(again[-1], lines[-1])
 
     def test_3_the_example_without_an_invented_uuid(self) -> None:
-        """It reads the hardware UUID of the computer, and says what to do if there is none."""
+        """The example reads the hardware UUID of the computer, and says what to do if there is none."""
         options = ["--url", URL, "--email", EMAIL, "--state", "license.json", "--key", KEY]
         output = self.run_python("-c", _WITH_A_UUID, "missing", _EXAMPLE, *options, expected=1)
         self.assertRegex(output, r"(?m)^.*; for a trial, give an invented one with --uuid$")

@@ -181,7 +181,7 @@ class States(ClientTest):
         self.assertEqual(computer.open().kind, "running")
 
     def test_activate_while_the_file_cannot_be_read(self) -> None:
-        """It is tried again every 30 seconds; only a confirmed activation replaces the file."""
+        """The file is read again every 30 seconds; only a confirmed activation replaces it."""
         computer = self.computer
         computer.activate()
         computer.client.close()
@@ -194,7 +194,7 @@ class States(ClientTest):
             computer.activate()
         computer.client.waiting_activation.cancel()
         self.assertTrue(computer.state_file.is_dir())
-        # It can be read again: the license is there.
+        # Once the file can be read, the license is there.
         computer.state_file.rmdir()
         computer.state_file.write_bytes(license)
         computer.time.advance(31 * SECOND)
@@ -413,7 +413,7 @@ class Callbacks(unittest.TestCase):
         self.assertEqual(silent.heartbeat_now().kind, "running")
 
     def test_telemetry_must_not_call_the_client(self) -> None:
-        """It would wait for itself, so it gets an error, which prevents no heartbeat."""
+        """The call would wait for itself, so it gets an error, which prevents no heartbeat."""
         client = self.client(telemetry=lambda: {"arch": client.heartbeat_now().kind})
         client.activate(KEY, EMAIL)
         self.assertEqual(client.heartbeat_now().kind, "running")

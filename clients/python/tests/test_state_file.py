@@ -197,7 +197,7 @@ class Files(FileTest):
         self.assertEqual(Path(f"{self.file}.broken").read_bytes(), b"\xff{")
 
     def test_a_file_that_cannot_be_read(self) -> None:
-        """It is tried five times. It is not overwritten but by a new license."""
+        """The read is tried five times. Only a new license overwrites the file."""
         self.file.mkdir(parents=True)
         pauses: List[float] = []
         self.assertIsNone(FileStorage(str(self.file), self.log.append, pauses.append).read())

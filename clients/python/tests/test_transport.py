@@ -109,7 +109,7 @@ class Tls(ServerTest):
         self.assertEqual(self.reason(self.transport(f"https://localhost:{port}", CA_FILE)), "no TLS connection")
 
     def test_a_wrong_ca_file(self) -> None:
-        """It is an error of the application, which the constructor of the client reports with the option and the path."""
+        """The constructor of the client reports the wrong file as an error of the application, with the option and the path."""
         with tempfile.TemporaryDirectory(prefix="mooring-client-") as folder:
             missing, empty, text = (str(Path(folder, name)) for name in ("missing.pem", "empty.pem", "text.pem"))
             Path(empty).touch()
