@@ -137,6 +137,19 @@ test.each(['a\\b', 'a\nb', `it's "$1"`])(
   },
 );
 
+test.each([[['init', '']], [['init', 'unset', '--data-dir', '']]])(
+  'refuses %j: an empty name, such as that of an unset variable, does not mean the folder of the caller',
+  async (args) => {
+    expect(await terminal.run(args, { env })).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: 'The name of a file or folder must not be empty.\n',
+    });
+    expect(existsSync(fileOf('.'))).toBe(false);
+    expect(existsSync(terminal.file('unset'))).toBe(false);
+  },
+);
+
 test('leaves no file and no key if the token keys cannot be written', async () => {
   // The paths of the key files exceed the 4,095 bytes of PATH_MAX, the path of mooring.env does not.
   const folders = Array.from({ length: 20 }, () => 'x'.repeat(200));

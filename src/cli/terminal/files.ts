@@ -2,13 +2,17 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { writeNewFile } from '../../core/new-file.js';
-import { CommandError } from './output.js';
+import { CommandError, UsageError } from './output.js';
 
 /** The folder of package.json. */
 const PACKAGE = resolve(fileURLToPath(new URL('../../..', import.meta.url)));
 
-/** Resolves a path against the folder of the caller, which npm stores in INIT_CWD before it runs the command in the package's folder. */
+/**
+ * Resolves a path against the folder of the caller, which npm stores in INIT_CWD before it runs the command in the package's folder.
+ * @throws UsageError for an empty path, which would be that folder
+ */
 export function fromWorkingDirectory(file: string): string {
+  if (file === '') throw new UsageError('The name of a file or folder must not be empty.');
   const base = process.cwd() === PACKAGE ? process.env['INIT_CWD'] : undefined;
   return resolve(base ?? '.', file);
 }
