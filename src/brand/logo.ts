@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../core/config.js';
 import { ConfigError } from '../core/config-error.js';
@@ -45,9 +45,12 @@ function readImage(file: string): Image {
 }
 
 function readBytes(file: string): Buffer {
+  const refuse = (why: string | undefined) => new ConfigError(`LOGO_FILE cannot be read: ${file} (${why}).`);
   try {
-    return readFileSync(file);
+    // A device or a pipe may have no end.
+    if (statSync(file).isFile()) return readFileSync(file);
   } catch (error) {
-    throw new ConfigError(`LOGO_FILE cannot be read: ${file} (${(error as NodeJS.ErrnoException).code}).`);
+    throw refuse((error as NodeJS.ErrnoException).code);
   }
+  throw refuse('it is not a file');
 }

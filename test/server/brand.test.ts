@@ -108,6 +108,8 @@ test.each([
     () => logoFile('large.svg', SVG.padEnd(100 * 1024 + 1)),
     /^LOGO_FILE must have at most 100 KiB\.$/,
   ],
+  // It is read like one that never ends, such as /dev/zero, with which a start took all memory.
+  ['a device', () => '/dev/null', /^LOGO_FILE cannot be read: \/dev\/null \(it is not a file\)\.$/],
 ])('a logo that is %s is refused with one sentence', (_what, makeFile, sentence) => {
   const config = new Config({ LOGO_FILE: makeFile() });
   expect(() => new Logo(config)).toThrow(sentence);
