@@ -19,12 +19,7 @@ import {
 } from '../keys/manifests/signed-manifest.js';
 import type { ManifestContent, SignedManifest } from '../keys/manifests/signed-manifest.js';
 import { Manifest } from './manifest.entity.js';
-import {
-  PublishError,
-  refuseUnpublishable,
-  type LiveContent,
-  type PublishContext,
-} from './manifest.rules.js';
+import { PublishError, refuseUnpublishable, type LiveContent } from './manifest.rules.js';
 import { PublishedVersions } from './published-versions.js';
 
 /** Each instance serves a published manifest within 5 seconds (docs/contract.md#update-manifest). */
@@ -37,8 +32,6 @@ export interface LiveManifest extends LiveContent {
   readonly etag: string;
 }
 
-/** A data source or an entity manager. */
-type Database = Pick<DataSource, 'query'>;
 type PublishedRow = Pick<Manifest, 'signed' | 'signatures'>;
 type Published = Pick<ManifestService, 'live' | 'versions'>;
 
@@ -123,7 +116,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
       await execute(manager, 'select pg_advisory_xact_lock($1)', [LOCKS.publish]);
       // They are read over this connection: the others of the pool may all be waiting for the lock.
       const published = await readAllPublished(manager);
-      refuseUnpublishable(content, this.publishContext(published, isWithdrawal, now));
+      refuseUnpublishable(content, { ...published, product: this.config.product, now, isWithdrawal });
       const sequence = String(content.sequence);
       await manager.insert(Manifest, { sequence, signed, signatures, published_at: now });
       const before = published.live && auditNames(published.live.content);
@@ -139,7 +132,9 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
   async checkPublishable(document: unknown, isWithdrawal = false): Promise<ManifestContent> {
     const content = this.verify(document);
     await this.refresh();
-    refuseUnpublishable(content, this.publishContext(this, isWithdrawal, this.clock.now()));
+    const { live, versions } = this;
+    const { product } = this.config;
+    refuseUnpublishable(content, { live, versions, product, now: this.clock.now(), isWithdrawal });
     return content;
   }
 
@@ -161,10 +156,6 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     return content;
   }
 
-  private publishContext({ live, versions }: Published, isWithdrawal: boolean, now: Date): PublishContext {
-    return { live, versions, product: this.config.product, now, isWithdrawal };
-  }
-
   private async readNewerManifests(): Promise<void> {
     const live = this.#live;
     if (live) {
@@ -175,18 +166,16 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
       }
     }
     // At the first read, and after a backup was restored, all manifests in memory are replaced.
-    const { live: newest, versions } = await readAllPublished(this.dataSource);
-    this.#live = newest;
-    this.#versions = versions;
+    ({ live: this.#live, versions: this.#versions } = await readAllPublished(this.dataSource));
   }
 }
 
-function readRowsFrom(database: Database, sequence: number): Promise<PublishedRow[]> {
+function readRowsFrom(database: Pick<DataSource, 'query'>, sequence: number): Promise<PublishedRow[]> {
   const sql = 'select signed, signatures from manifest where sequence >= $1 order by sequence';
   return queryRows<PublishedRow>(database, sql, [sequence]);
 }
 
-async function readAllPublished(database: Database): Promise<Published> {
+async function readAllPublished(database: Pick<DataSource, 'query'>): Promise<Published> {
   const versions = new PublishedVersions();
   return { live: applyPublished(await readRowsFrom(database, 0), versions), versions };
 }
