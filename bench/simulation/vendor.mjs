@@ -44,10 +44,11 @@ export class Vendor {
   /** Inserts the staff member whose token releases machines. */
   static async insertStaff(client) {
     await client.query(`insert into staff values ($1, 'support@example.com', 'support', now())`, [STAFF_ID]);
-    await client.query(`insert into staff_token values ($1, $1, $2, now(), now() + interval '90 days')`, [
-      STAFF_ID,
-      createHash('sha256').update(STAFF_TOKEN).digest(),
-    ]);
+    // The simulation begins at a midnight, perhaps the last one.
+    await client.query(
+      `insert into staff_token values ($1, $1, $2, now() - interval '1 day', now() + interval '90 days')`,
+      [STAFF_ID, createHash('sha256').update(STAFF_TOKEN).digest()],
+    );
   }
 
   /** The payment processor reports refunds. @returns the number of refunds */

@@ -131,8 +131,8 @@ test('the list has waiting requests by days left, overdue ones first, then finis
   ];
   // Finished requests are ordered by their ids, which contain the real time: the last one is the newest.
   const ended = [await requestAfter(-40, 'ended@example.com'), await requestAfter(-50, 'later@example.com')];
-  for (const id of ended) await run(id);
   service.clock.set(NOON);
+  for (const id of ended) await run(id);
   const listed: { id: string; days_left: number; state: string }[] = await list();
   expect(listed.map(({ id, days_left }) => [id, days_left])).toEqual([
     [first, -1],

@@ -120,8 +120,10 @@ export class FaultedService {
     const staff = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
     await this.sql('update license set machines_allowed = 100000');
     await this.sql(`insert into staff values ('${staff}', 'grace@example.com', 'admin', now())`);
+    // The token is valid also while a clock is wrong.
     await this.sql(
-      `insert into staff_token values ('${staff}', '${staff}', $1, now(), now() + interval '10 years')`,
+      `insert into staff_token
+       values ('${staff}', '${staff}', $1, now() - interval '10 years', now() + interval '10 years')`,
       [hash('sha256', STAFF_TOKEN, 'buffer')],
     );
     while (this.#contestedLicenses.length < CONTESTED_LICENSES)
