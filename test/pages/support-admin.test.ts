@@ -182,7 +182,12 @@ test('the service view shows warnings, mails that were not delivered and why, an
     .getByRole('row', { name: /^erasure/ });
   await job.waitFor();
   await browser.expectAccessibleLayout(page);
-  const alignments = () => job.getByRole('cell').evaluateAll((cells) => cells.map((cell) => getComputedStyle(cell).textAlign));
+  const alignments = () =>
+    job
+      .getByRole('cell')
+      .evaluateAll((cells) =>
+        cells.map((cell) => cell.ownerDocument.defaultView!.getComputedStyle(cell).textAlign),
+      );
   await page.setViewportSize({ width: 1280, height: 800 });
   expect(await alignments()).toEqual(['end', 'end', 'end']);
   // The cells are stacked, each behind the name of its column.
