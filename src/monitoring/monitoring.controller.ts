@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Controller, Get, Header } from '@nestjs/common';
 import { Config } from '../core/config.js';
 import { AppLogger } from '../core/logger.js';
-import { errorsAsHtml } from '../http/problems/problem-docs.js';
+import { ERRORS_PAGE_POLICY, errorsAsHtml } from '../http/problems/problem-docs.js';
 import { problem } from '../http/problems/problem.js';
 import { WarningsService } from './warnings/warnings.service.js';
 
@@ -44,6 +44,7 @@ export class MonitoringController {
 
   @Get('docs/errors')
   @Header('content-type', 'text/html; charset=utf-8')
+  @Header('content-security-policy', ERRORS_PAGE_POLICY)
   errors() {
     return errorsAsHtml();
   }

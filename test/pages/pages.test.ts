@@ -203,6 +203,17 @@ test.each([
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(kib * 1024);
 });
 
+test('the page of the errors is readable at each width, in light and dark mode, and uses its own style alone', async () => {
+  const page = await browser.openPage(origin);
+  await page.goto('/docs/errors#license_expired');
+  await page.getByRole('heading', { name: 'license_expired' }).waitFor();
+  await browser.expectAccessibleLayout(page);
+  expect(await page.evaluate('getComputedStyle(document.documentElement).colorScheme')).toBe('light dark');
+  expect((await get('/docs/errors')).headers.get('content-security-policy')).toMatch(
+    /^default-src 'none'; style-src 'sha256-[\w+/]{43}='; frame-ancestors 'none'$/,
+  );
+});
+
 test('the licenses of the bundled packages are published with the pages', async () => {
   const answer = await get('/licenses.md');
   expect(answer.status).toBe(200);

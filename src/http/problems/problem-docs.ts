@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { PROBLEMS } from './problem.js';
 
 const INTRODUCTION = [
@@ -26,6 +27,16 @@ export function errorsAsMarkdown(): string {
   ].join('\n');
 }
 
+/** The style of the page `/docs/errors`. It is in the page, because the page must be readable also if the pages are not built. */
+const STYLE =
+  ':root{color-scheme:light dark}' +
+  'body{max-width:44rem;margin:0 auto;padding:2rem 1.25rem 4rem;font:1rem/1.55 system-ui,sans-serif;overflow-wrap:anywhere}' +
+  'h1,h2{line-height:1.2}h2{margin:2.25rem 0 .5rem;font-size:1.125rem}p{margin:0}code{font-family:ui-monospace,monospace;font-size:.9375em}' +
+  'section{scroll-margin-top:2rem}section:target{outline:2px solid #2b88a6;outline-offset:.75rem;border-radius:.25rem}';
+
+/** The policy of the page `/docs/errors`: nothing is loaded, and this style alone is used. */
+export const ERRORS_PAGE_POLICY = `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; frame-ancestors 'none'`;
+
 /** Renders the page `/docs/errors`, to which the `type` of a problem links. In the texts only bold and code are marked up. */
 export function errorsAsHtml(): string {
   const toHtml = (text: string) =>
@@ -41,7 +52,7 @@ export function errorsAsHtml(): string {
   );
   return (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>Errors</title>' +
-    '<meta name="viewport" content="width=device-width"><h1>Errors</h1>' +
-    `<p>${toHtml(INTRODUCTION.join(' '))}</p>${entries.join('')}</html>`
+    `<meta name="viewport" content="width=device-width"><style>${STYLE}</style><main><h1>Errors</h1>` +
+    `<p>${toHtml(INTRODUCTION.join(' '))}</p>${entries.join('')}</main></html>`
   );
 }
