@@ -7,7 +7,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import pg from 'pg';
 import { readPidFile } from '../../src/database/embedded/pid-file.js';
 import { isPostmaster } from '../../src/database/embedded/postgres-process.js';
+import type { Finding } from '../../src/cli/doctor/report.js';
 import { call, createDatabase } from '../support/harness.js';
+import { Terminal } from '../support/processes/cli-harness.js';
 import { everyProcess } from '../support/processes/processes.js';
 import { freePort, ServerProcess, type ProcessOptions } from '../support/processes/server-process.js';
 
@@ -33,6 +35,14 @@ async function launchWithDatabase(settings: Record<string, string> = {}, options
   const port = await freePort();
   const server = launch({ PORT: String(port), DATABASE_URL: database.url, ...settings }, options);
   return { server, url: `http://127.0.0.1:${port}` };
+}
+
+/** Runs `mooring doctor` beside a service. @returns its findings that are no `ok` */
+async function findFaults(settings: Record<string, string>): Promise<Finding[]> {
+  const terminal = new Terminal({ DATA_DIR: join(folder, 'keys'), ...settings });
+  const { checks } = await terminal.json(['doctor'], { env: { PUBLIC_URL: undefined } });
+  terminal.close();
+  return (checks as Finding[]).filter(({ status }) => status !== 'ok');
 }
 
 /** Waits for the `curl` line that the service prints at its start. @returns the request of that line */
@@ -79,6 +89,8 @@ describe('with a database of its own', () => {
     const cookie = signedIn.cookies[0]!.split(';')[0]!;
     const { json } = await call(base!, 'GET', '/support/api/session', undefined, { cookie });
     expect(json).toMatchObject({ email: 'admin@example.com', role: 'admin' });
+
+    expect(await findFaults({ PORT: port, DATA_DIR: dataDir })).toEqual([]);
 
     // After SIGKILL the PostgreSQL of the service still runs, as after a crash.
     const orphan = postmasterPid();
@@ -177,6 +189,8 @@ describe('with an existing database', () => {
     await Promise.race([once(taken, 'listening'), once(taken, 'error')]).catch(() => undefined);
     const server = await launch({ DATABASE_URL: database.url }).ready();
     const { url } = await readPrintedCall(server);
+    // The tests run PostgreSQL as its superuser.
+    expect(await findFaults({ DATABASE_URL: database.url })).toMatchObject([{ check: 'role' }]);
     taken.close();
     expect(Number(new URL(url).port)).toBeGreaterThan(3000);
     expect(

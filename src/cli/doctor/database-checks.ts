@@ -68,7 +68,9 @@ async function checkOpenDatabase(checked: CommandContext, report: Report): Promi
   );
   report.ok('database', `PostgreSQL ${version} at ${databaseAddress(databaseUrl)} answers.`);
   const pending = await pendingMigrations(databaseUrl);
-  await report.run('role', () => checkRole(checked, pending.length > 0, report));
+  // The role of the embedded PostgreSQL cannot be chosen.
+  if (checked.config.databaseUrl)
+    await report.run('role', () => checkRole(checked, pending.length > 0, report));
   await report.run('clock', async () => checkClock(clock, await databaseTime(dataSource), report));
   // The other checks need the tables.
   if (pending.length > 0)

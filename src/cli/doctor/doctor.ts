@@ -2,12 +2,12 @@ import type { Command } from 'commander';
 import { Clock } from '../../core/clock.js';
 import { Config, ConfigError } from '../../core/config.js';
 import { packageVersion } from '../../core/package-version.js';
-import { withFreePort } from '../../database/embedded/free-port.js';
+import { isFree, withFreePort } from '../../database/embedded/free-port.js';
 import { aligned, CommandError, print } from '../terminal/output.js';
 import { checkDatabase, checkReplica } from './database-checks.js';
 import { checkFiles, checkPages, checkUser } from './file-checks.js';
 import { checkKeys } from './key-checks.js';
-import { checkMail, checkPorts, checkPublicUrl } from './network-checks.js';
+import { checkMail, checkPorts, checkPublicUrl, isMooringAt } from './network-checks.js';
 import { Report } from './report.js';
 
 /**
@@ -30,7 +30,10 @@ export async function doctor(_options: unknown, command: Command): Promise<void>
 /** Reads the settings as the service does. @returns undefined if one is wrong */
 async function readSettings(report: Report): Promise<Config | undefined> {
   try {
-    const config = new Config(await withFreePort(process.env));
+    // A service that runs in development has taken the first free port, which is the one to check.
+    const isUsable = async (port: number, host: string) =>
+      (await isFree(port, host)) || isMooringAt(host, port);
+    const config = new Config(await withFreePort(process.env, isUsable));
     report.ok(
       'settings',
       `All settings are valid, in ${config.isProduction ? 'production' : 'development'}.`,

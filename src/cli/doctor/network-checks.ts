@@ -34,20 +34,19 @@ export async function checkPorts(config: Config, report: Report): Promise<void> 
       await freePort(0, host, isPortShared).catch((error: NodeJS.ErrnoException) => {
         throw new ConfigError(listenFailure(config, error.code));
       });
-    return checkPort('PORT', host, port, '/health/live');
+    return checkPort('PORT', host, port);
   });
   if (metricsPort)
     await report.run('metrics port', () => checkPort('METRICS_PORT', host, metricsPort, '/metrics'));
 }
 
-async function checkPort(setting: string, host: string, port: number, path: string): Promise<string> {
+async function checkPort(setting: string, host: string, port: number, path?: string): Promise<string> {
   try {
     await freePort(port, host);
     return `${setting} ${port} of ${host} is free.`;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const name = /^(0\.0\.0\.0|::)$/.test(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host;
-    if (code === 'EADDRINUSE' && (await isMooring(`http://${name}:${port}${path}`)))
+    if (code === 'EADDRINUSE' && (await isMooringAt(host, port, path)))
       return `${setting} ${port} of ${host} is used: an instance of Mooring answers there, of this or another installation.`;
     const reason = code === 'EADDRINUSE' ? 'another program uses it' : String(code);
     throw new ConfigError(
@@ -67,6 +66,12 @@ export async function checkPublicUrl({ publicUrl }: Config, report: Report): Pro
       'public URL',
       `${publicUrl} does not answer as Mooring from this machine: start the service and the proxy, or correct PUBLIC_URL.`,
     );
+}
+
+/** Whether Mooring answers on a port of this machine. */
+export function isMooringAt(host: string, port: number, path = '/health/live'): Promise<boolean> {
+  const name = /^(0\.0\.0\.0|::)$/.test(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  return isMooring(`http://${name}:${port}${path}`);
 }
 
 /** Whether a URL answers as a probe or the metrics of Mooring do. */

@@ -6,18 +6,28 @@ const MAX_ATTEMPTS = 100;
 
 /**
  * Returns the environment with the port to use. A PORT of 0 becomes a free port that is already known here, because the default of
- * PUBLIC_URL contains it. Unless NODE_ENV is `production`, a missing PORT becomes the first free port from 3000 to 3099; if none is
- * free, it stays missing. Another PORT is not changed.
+ * PUBLIC_URL contains it. Unless NODE_ENV is `production`, a missing PORT becomes the first usable port from 3000 to 3099; if there is
+ * none, it stays missing. Another PORT is not changed.
  */
-export async function withFreePort(environment: Environment): Promise<Environment> {
+export async function withFreePort(
+  environment: Environment,
+  isUsable: (port: number, host: string) => Promise<boolean> = isFree,
+): Promise<Environment> {
   const { PORT: configuredPort, HOST: host = '127.0.0.1' } = environment;
   if (configuredPort === '0') return { ...environment, PORT: String(await freePort(0, host)) };
   if (configuredPort || environment['NODE_ENV'] === 'production') return environment;
   for (let port = DEFAULT_PORT; port < DEFAULT_PORT + MAX_ATTEMPTS; port += 1) {
-    if (await freePort(port, host).catch(() => null)) return { ...environment, PORT: String(port) };
+    if (await isUsable(port, host)) return { ...environment, PORT: String(port) };
   }
   return environment;
 }
+
+/** Whether a port is free at this moment. */
+export const isFree = (port: number, host: string): Promise<boolean> =>
+  freePort(port, host).then(
+    () => true,
+    () => false,
+  );
 
 /**
  * Returns the port if it is free at this moment; for 0, any free port. Rejects if the port is in use.
