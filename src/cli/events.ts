@@ -44,7 +44,8 @@ async function list(
   const selection = { since, license_id: license, state };
   const listed = await withDatabase(({ dataSource }) => listEvents(dataSource, selection, limit));
   const value = listed.map((event) => withIdName('event', event));
-  print(command, value, listed.length > 0 ? eventTable(listed) : 'No recorded event is selected.');
+  const none = 'No such event is recorded. `mooring status` says whether events are recorded.';
+  print(command, value, listed.length > 0 ? eventTable(listed) : none);
 }
 
 async function resend(

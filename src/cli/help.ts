@@ -9,6 +9,8 @@ export function helpCommand(mooring: Command): void {
     .argument('[command...]', 'the names of the command, such as manifest sign')
     .description('print the help of a command')
     .action((names: string[]) => findCommand(mooring, names).outputHelp());
+  for (const group of mooring.commands.filter(({ commands }) => commands.length > 0))
+    group.helpCommand('help [command]', 'print the help of a command');
 }
 
 /** @throws UsageError if there is no such command */

@@ -63,7 +63,8 @@ export function importColumns(header: readonly string[]): ImportColumn[] {
   // This is checked first: without a header the first line is customer data, which messages must not contain.
   if (!REQUIRED_COLUMNS.every((name) => names.includes(name))) {
     throw new ImportError(
-      `The first line must name the columns ${REQUIRED_COLUMNS.join(' and ')}, with commas or semicolons between.`,
+      `The first line must name the columns ${REQUIRED_COLUMNS.join(' and ')}, with commas or semicolons between. ` +
+        'The file of another vendor needs --from or --map (docs/operations/license-import.md).',
     );
   }
   for (const [i, name] of names.entries()) {

@@ -22,7 +22,8 @@ describe('a header', () => {
   });
 
   const missingColumn =
-    'The first line must name the columns license_key and email, with commas or semicolons between.';
+    'The first line must name the columns license_key and email, with commas or semicolons between. ' +
+    'The file of another vendor needs --from or --map (docs/operations/license-import.md).';
   const unknownColumn = 'is unknown; known are license_key, email, machines_allowed, expires_at, on_expiry.';
   test.each<[what: string, sentence: string, header: string[]]>([
     ['an empty header', missingColumn, []],
