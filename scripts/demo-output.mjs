@@ -12,7 +12,7 @@ export const printTitle = (text) => print(`\n${color(1, text)}`);
 export function withRequestLog(fetch, url) {
   return async (address, init) => {
     const path = address.slice(url.length);
-    print(color(36, `→ ${init.method} ${path} ${formatBody(init.body)}`));
+    print(color(36, `→ ${init.method} ${path} ${formatBody(init.body)}`.trimEnd()));
     const answer = await fetch(address, init);
     print(color(answer.ok ? 32 : 33, `← ${answer.status} ${formatBody(await answer.clone().text())}`));
     return answer;

@@ -131,10 +131,12 @@ async function runCommand(environment, args) {
   print(`$ mooring ${args.join(' ')}`);
   const child = spawn(node24(), [join(root, 'dist/cli.js'), ...args, '--json'], {
     env: environment,
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let output = '';
+  let [output, messages] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text) => (output += text));
-  if ((await waitForExit(child)) !== 0) throw new Error(`mooring ${args.join(' ')} failed`);
+  // Its sentences concern secrets, which the demo does not show.
+  child.stderr.setEncoding('utf8').on('data', (text) => (messages += text));
+  if ((await waitForExit(child)) !== 0) throw new Error(`mooring ${args.join(' ')} failed: ${messages}`);
   return JSON.parse(output);
 }
