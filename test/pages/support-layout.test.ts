@@ -58,6 +58,11 @@ test('at a width of 320 pixels the header has two lines, and a button shows the 
   const header = page.getByRole('banner');
   const isCollapsed = async () => (await boxOf(header)).height < 60;
   await until(isCollapsed);
+  const [product, view] = await Promise.all(
+    ['.brand bdi', '.brand .quiet'].map((part) => boxOf(header.locator(part))),
+  );
+  expect(view!.y).toBeGreaterThan(product!.y);
+  expect(view!.x).toBeCloseTo(product!.x, 0);
   await tabTo(button(header, 'Menu 2 wait'));
   await page.keyboard.press('Enter');
   await button(header, 'Sign out').waitFor();
