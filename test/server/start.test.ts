@@ -184,8 +184,8 @@ describe('with an existing database', () => {
   });
 
   test('if port 3000 is in use and no port is set, the service uses the next free port and prints it', async () => {
-    // If another process uses the port already, the test works as well.
-    const taken = createServer().listen(3000, '127.0.0.1');
+    // If another process uses the port already, the test works as well. The doctor asks whether Mooring answers there.
+    const taken = createServer((socket) => socket.destroy()).listen(3000, '127.0.0.1');
     await Promise.race([once(taken, 'listening'), once(taken, 'error')]).catch(() => undefined);
     const server = await launch({ DATABASE_URL: database.url }).ready();
     const { url } = await readPrintedCall(server);
