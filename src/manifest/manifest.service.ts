@@ -7,7 +7,7 @@ import { Config } from '../core/config.js';
 import { Batch } from '../database/batch.js';
 import { LOCKS } from '../database/locks.js';
 import { errorFields, AppLogger } from '../core/logger.js';
-import { execute, queryRows } from '../database/sql.js';
+import { execute, queryRows, type SqlConnection } from '../database/sql.js';
 import { ManifestKeys } from '../keys/manifests/manifest-keys.js';
 import {
   assembleManifest,
@@ -170,12 +170,12 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
   }
 }
 
-function readRowsFrom(database: Pick<DataSource, 'query'>, sequence: number): Promise<PublishedRow[]> {
+function readRowsFrom(database: SqlConnection, sequence: number): Promise<PublishedRow[]> {
   const sql = 'select signed, signatures from manifest where sequence >= $1 order by sequence';
   return queryRows<PublishedRow>(database, sql, [sequence]);
 }
 
-async function readAllPublished(database: Pick<DataSource, 'query'>): Promise<Published> {
+async function readAllPublished(database: SqlConnection): Promise<Published> {
   const versions = new PublishedVersions();
   return { live: applyPublished(await readRowsFrom(database, 0), versions), versions };
 }
