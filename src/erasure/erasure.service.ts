@@ -139,9 +139,12 @@ export class ErasureService {
       const sql = 'select email from erasure_request where id = $1 for update';
       const locked = await queryRow<{ email: string | null }>(manager, sql, [id]);
       if (!locked) throw problem('not_found');
-      const { cancelled } = await this.records.read(manager);
-      if (cancelled.includes(id)) await this.cancelWaiting(manager, [id]);
-      else if (locked.email !== null) await this.carryOut(manager, id, locked.email, audit);
+      // Only a waiting request has an address.
+      if (locked.email !== null) {
+        const { cancelled } = await this.records.read(manager);
+        if (cancelled.includes(id)) await this.cancelWaiting(manager, [id]);
+        else await this.carryOut(manager, id, locked.email, audit);
+      }
       return this.read(manager, id);
     });
   }
