@@ -5,83 +5,92 @@
  */
 const LIMB_BITS = 21;
 const LIMB = 2 ** LIMB_BITS;
-/** The limbs of a number of 252 bits. */
+/** The limbs below 2 ** 252. */
 const LOW_LIMBS = 12;
-/** A number of 512 bits has 25 limbs, and so has the product of two reduced numbers. One more takes the sign. */
-const LIMBS = 26;
+/** The limbs of a number of 32 bytes, and of one of 64 bytes. */
+const SCALAR_LIMBS = 13;
+const HASH_LIMBS = 25;
+/** The limbs of a product of the two. The highest one has 11 bits, so it also holds a sign. */
+const PRODUCT_LIMBS = SCALAR_LIMBS + HASH_LIMBS - 1;
 /** The limbs of d. The order is 2 ** 252 + d (RFC 8032, section 5.1). */
 const D = [0x15d3ed, 0x18d2e7, 0x160498, 0x0f39ac, 0x1dea2f, 0x0a6f7c];
-/** The length of a reduced number in bytes. */
+/** The length of a scalar in bytes. */
 export const SCALAR_BYTES = 32;
 
+/** The limbs of the sum and of k in `isSum`. To allocate them for each call would take as long as the multiplication. */
+const sumLimbs = new Float64Array(PRODUCT_LIMBS);
+const kLimbs = new Float64Array(HASH_LIMBS);
+
+/** Returns the limbs of 32 bytes, the lowest byte first. */
+export function scalarLimbs(bytes: Buffer): Float64Array {
+  const limbs = new Float64Array(SCALAR_LIMBS);
+  readLimbs(bytes, limbs);
+  return limbs;
+}
+
 /**
- * Reduces a number modulo the order, in place.
- * @param x the result of `limbsOf` or `addProduct` @returns x, the smallest non-negative number that is congruent to it
+ * Whether s is r + k * a modulo the order, as the smallest number that is not negative.
+ * @param s 32 bytes, the lowest first @param r 64 bytes @param k 64 bytes @param a the result of `scalarLimbs`
  */
-export function reduce(x: Float64Array): Float64Array {
-  carry(x, LIMBS - 1, 0.5);
-  // The limbs above 252 bits are replaced in blocks of six, because d has six limbs: a block does not change itself.
-  for (const from of [20, 14, LOW_LIMBS]) {
+export function isSum(s: Buffer, r: Buffer, k: Buffer, a: Float64Array): boolean {
+  sumLimbs.fill(0);
+  readLimbs(r, sumLimbs);
+  readLimbs(k, kLimbs);
+  for (let i = 0; i < HASH_LIMBS; i += 1)
+    for (let j = 0; j < SCALAR_LIMBS; j += 1) sumLimbs[i + j]! += kLimbs[i]! * a[j]!;
+  reduce(sumLimbs);
+  let difference = 0;
+  for (let i = 0; i < SCALAR_LIMBS; i += 1) difference |= sumLimbs[i]! ^ limbAt(s, i);
+  return difference === 0;
+}
+
+/** Reduces the sum of products to the smallest number that is not negative, in place. */
+function reduce(x: Float64Array): void {
+  carry(x, 0, PRODUCT_LIMBS - 1, 0.5);
+  // The limbs above 252 bits are replaced in blocks of at most seven, because d has six limbs: a block does not change itself.
+  for (const from of [32, 26, 20, 14, LOW_LIMBS]) {
     replaceHigh(x, from);
-    carry(x, LIMBS - 1, 0.5);
+    carry(x, from - LOW_LIMBS, from, 0.5);
   }
-  // The number is between -2 ** 253 and 2 ** 253 now. This brings it between -(2 ** 128) and 2 ** 252 + 2 ** 128, then between -d
-  // and the order, and then a negative number gets the order added.
-  for (const atMost of [Infinity, Infinity, 0]) {
-    carry(x, LOW_LIMBS, 0);
-    replaceHigh(x, LOW_LIMBS, atMost);
-  }
-  carry(x, LOW_LIMBS, 0);
-  return x;
+  // The limbs are around 0, so the number is between -(2 ** 251 + 2 ** 231) and 2 ** 251 + 2 ** 231. This adds the order to a
+  // negative one, whose limb of the sign is -1.
+  carry(x, 0, LOW_LIMBS, 0);
+  replaceHigh(x, LOW_LIMBS);
+  carry(x, 0, LOW_LIMBS, 0);
 }
 
-/** Adds the product of two reduced numbers to `sum`, in place. @returns `sum`, which is not reduced */
-export function addProduct(sum: Float64Array, left: Float64Array, right: Float64Array): Float64Array {
-  for (let i = 0; i <= LOW_LIMBS; i += 1)
-    for (let j = 0; j <= LOW_LIMBS; j += 1) sum[i + j]! += left[i]! * right[j]!;
-  return sum;
-}
-
-/** Replaces the limbs from `from` on by what they are congruent to: 2 ** 252 is congruent to -d. A part above `atMost` stays. */
-function replaceHigh(x: Float64Array, from: number, atMost = Infinity): void {
-  for (let i = from; i < LIMBS; i += 1) {
-    const high = Math.min(x[i]!, atMost);
-    x[i]! -= high;
+/** Replaces seven limbs from `from` on by what they are congruent to: 2 ** 252 is congruent to -d. */
+function replaceHigh(x: Float64Array, from: number): void {
+  const end = Math.min(from + 7, PRODUCT_LIMBS);
+  for (let i = from; i < end; i += 1) {
+    const high = x[i]!;
+    x[i] = 0;
     for (let j = 0; j < D.length; j += 1) x[i - LOW_LIMBS + j]! -= high * D[j]!;
   }
 }
 
 /**
- * Carries into each limb up to `last`, which then has the sign.
+ * Carries from the limb `from` into each limb up to `last`, which then has the sign.
  * @param bias 0 leaves limbs from 0 to 2 ** 21; 0.5 leaves limbs around 0, so that a small negative number has no high limbs
  */
-function carry(x: Float64Array, last: number, bias: number): void {
-  for (let i = 0; i < last; i += 1) {
+function carry(x: Float64Array, from: number, last: number, bias: number): void {
+  for (let i = from; i < last; i += 1) {
     const high = Math.floor(x[i]! / LIMB + bias);
     x[i]! -= high * LIMB;
     x[i + 1]! += high;
   }
 }
 
-/** Reads a number of at most 64 bytes, the lowest byte first. */
-export function limbsOf(bytes: Buffer): Float64Array {
-  const padded = Buffer.alloc(72);
-  bytes.copy(padded);
-  const limbs = new Float64Array(LIMBS);
-  for (let i = 0; i < LIMBS - 1; i += 1) {
-    const bit = i * LIMB_BITS;
-    limbs[i] = (padded.readUInt32LE(bit >> 3) >>> (bit & 7)) % LIMB;
-  }
-  return limbs;
+/** Reads a number of 32 or 64 bytes, the lowest byte first, into the lowest limbs. */
+function readLimbs(bytes: Buffer, limbs: Float64Array): void {
+  const count = bytes.length === SCALAR_BYTES ? SCALAR_LIMBS : HASH_LIMBS;
+  for (let i = 0; i < count; i += 1) limbs[i] = limbAt(bytes, i);
 }
 
-/** Writes a reduced number as 32 bytes, the lowest byte first. */
-export function bytesOf(x: Float64Array): Buffer {
-  const padded = Buffer.alloc(36);
-  for (let i = 0; i <= LOW_LIMBS; i += 1) {
-    const bit = i * LIMB_BITS;
-    const at = bit >> 3;
-    padded.writeUInt32LE(padded.readUInt32LE(at) + x[i]! * 2 ** (bit & 7), at);
-  }
-  return padded.subarray(0, SCALAR_BYTES);
+/** Returns one limb of a number in bytes. Bytes behind its end count as 0, because `undefined` does in a bitwise operation. */
+function limbAt(bytes: Buffer, index: number): number {
+  const bit = index * LIMB_BITS;
+  const at = bit >> 3;
+  const word = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
+  return (word >>> (bit & 7)) & (LIMB - 1);
 }

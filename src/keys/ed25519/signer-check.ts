@@ -1,5 +1,5 @@
-import { hash, timingSafeEqual, type KeyObject } from 'node:crypto';
-import { addProduct, bytesOf, limbsOf, reduce, SCALAR_BYTES } from './scalar.js';
+import { hash, type KeyObject } from 'node:crypto';
+import { isSum, SCALAR_BYTES, scalarLimbs } from './scalar.js';
 
 /**
  * Checks signatures of a key whose private half is known, without a computation on the curve. Ed25519 signs a message M with (R,
@@ -20,7 +20,7 @@ export class SignerCheck {
     // The lowest three bits and the highest bit are cleared, and the second highest bit is set (RFC 8032, section 5.1.5).
     expanded[0]! &= 0b1111_1000;
     expanded[31] = (expanded[31]! & 0b0111_1111) | 0b0100_0000;
-    this.#a = reduce(limbsOf(expanded.subarray(0, SCALAR_BYTES)));
+    this.#a = scalarLimbs(expanded.subarray(0, SCALAR_BYTES));
     this.#prefix = expanded.subarray(SCALAR_BYTES);
     this.#publicKey = Buffer.from(x!, 'base64url');
   }
@@ -29,9 +29,8 @@ export class SignerCheck {
   accepts(text: string, signature: Buffer): boolean {
     const message = Buffer.from(text);
     const point = signature.subarray(0, SCALAR_BYTES);
-    const r = limbsOf(hash('sha512', Buffer.concat([this.#prefix, message]), 'buffer'));
-    const k = limbsOf(hash('sha512', Buffer.concat([point, this.#publicKey, message]), 'buffer'));
-    const s = reduce(addProduct(r, reduce(k), this.#a));
-    return timingSafeEqual(bytesOf(s), signature.subarray(SCALAR_BYTES));
+    const r = hash('sha512', Buffer.concat([this.#prefix, message]), 'buffer');
+    const k = hash('sha512', Buffer.concat([point, this.#publicKey, message]), 'buffer');
+    return isSum(signature.subarray(SCALAR_BYTES), r, k, this.#a);
   }
 }
