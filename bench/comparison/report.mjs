@@ -30,12 +30,13 @@ ${describeErrors(describeWrongResponses(entries), CHECK_BEFORE_MEASUREMENT)}
 
 - **plain**: handwritten Fastify and \`pg\`, with one query after the other for each request.
 - **idiomatic**: NestJS and TypeORM as in their guides: repositories, relations, \`save\`, class-validator.
+- **minimal**: Fastify with the statement, the check and the signature of the service, and nothing else: the floor of a heartbeat.
 - **constant**: Fastify with one route that answers a constant of the manifest's size.
 
 All use the same tables, license rules, pool size and Node. The other servers write no log, shed no load and make no request
 ids. The service does, and its measurements include that.
 
-${table([['service relative to', 'plain', 'idiomatic', 'constant'], ...entries.map(ratioCells)])}
+${table([['service relative to', ...COMPARED], ...entries.map(ratioCells)])}
 
 ${describeFloors(measurementsByKind, signatureUs)}
 ## Absolute measurements
@@ -63,9 +64,12 @@ ${
 `;
 }
 
+/** The servers that the service is compared with, in the order of the columns. */
+const COMPARED = ['plain', 'idiomatic', 'minimal', 'constant'];
+
 const ratioCells = ([requestKind, servers]) => [
   REQUEST_KINDS[requestKind].title,
-  ...['plain', 'idiomatic', 'constant'].map((name) => {
+  ...COMPARED.map((name) => {
     const measurements = servers[name];
     if (!measurements) return '';
     const goal = REQUEST_KINDS[requestKind].goals[name];
@@ -84,9 +88,12 @@ const MAX_UNITS = 5;
 function describeFloors({ heartbeat, manifest }, signatureUs) {
   if (!heartbeat?.service.processorUs || !manifest) return '';
   const [own, constant] = [heartbeat.service.processorUs, manifest.constant.processorUs];
+  const { ratio, processorUs: minimal } = heartbeat.minimal;
+  const minimalTimes = (name) => (heartbeat[name].ratio / ratio).toFixed(1);
   return `A heartbeat takes ${(own / constant).toFixed(1)} times the processor time of the constant, in the server alone (goal: at most ${MAX_UNITS}, ${reachedOrMissed(own / constant <= MAX_UNITS)}). Two
 parts of it have a floor: the request, which takes the constant ${formatCount(constant)} µs, and the signature of the new token, for which OpenSSL needs ${signatureUs.toFixed(1)} µs.
-They are ${Math.round(((constant + signatureUs) / own) * 100)} % of the heartbeat.
+They are ${Math.round(((constant + signatureUs) / own) * 100)} % of the heartbeat. The minimal server takes ${(minimal / constant).toFixed(1)} times the processor time of the constant, and
+would be ${minimalTimes('plain')} times as fast as plain and ${minimalTimes('idiomatic')} times as fast as idiomatic.
 `;
 }
 

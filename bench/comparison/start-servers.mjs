@@ -12,6 +12,7 @@ export async function startServers(processes, data) {
     await processes.startService(data.settings),
     await processes.startComparisonServer('plain', 'plain.mjs', settings),
     await processes.startComparisonServer('idiomatic', 'idiomatic.ts', settings),
+    await processes.startComparisonServer('minimal', 'minimal.mjs', settings),
     await processes.startComparisonServer('constant', 'constant.mjs', settings),
   ];
   const manifest = await fetch(`http://127.0.0.1:${servers[0].port}/v1/manifest`);

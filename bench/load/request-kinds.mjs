@@ -5,7 +5,7 @@
 export const REQUEST_KINDS = {
   heartbeat: {
     title: 'heartbeat without telemetry',
-    servers: ['service', 'plain', 'idiomatic'],
+    servers: ['service', 'plain', 'idiomatic', 'minimal'],
     status: 200,
     goals: { plain: 4, idiomatic: 10 },
   },

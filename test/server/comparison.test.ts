@@ -20,6 +20,7 @@ test('the servers that `npm run bench` compares with the service send the same r
       'service',
       'plain',
       'idiomatic',
+      'minimal',
       'constant',
     ]);
   } finally {

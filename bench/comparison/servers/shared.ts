@@ -10,11 +10,12 @@ import { PublishedVersions } from '../../../src/manifest/published-versions.js';
 // The servers use the pure rules of the service, so that they do the same work and give the same responses, and they
 // share the verification of tokens. Each has its own code to read, lock and write.
 
-const { DATABASE_URL, TOKEN_KEYS_DIR, PRODUCT } = process.env as Record<string, string>;
+const { DATABASE_URL, TOKEN_KEYS_DIR, PRODUCT: product } = process.env as Record<string, string>;
 export const databaseUrl = DATABASE_URL!;
+export const PRODUCT = product!;
 /** The pool size of the service. */
 export const POOL_SIZE = 12;
-const ring = await KeyRing.open(TOKEN_KEYS_DIR!);
+export const ring = await KeyRing.open(TOKEN_KEYS_DIR!);
 let versions = new PublishedVersions();
 
 /** Keeps the published versions in memory, as the service does; no version is published while the bench runs. */
@@ -47,4 +48,4 @@ export function checkLicense(license: LicenseState, appVersion: string, now: Dat
 }
 
 type TokenData = Parameters<typeof tokenResponse>[2];
-export const tokenResponseFor = (data: TokenData, now: Date) => tokenResponse(ring, PRODUCT!, data, now);
+export const tokenResponseFor = (data: TokenData, now: Date) => tokenResponse(ring, PRODUCT, data, now);
