@@ -26,6 +26,7 @@ export const AREAS = {
         'publish',
         'rotation',
         'signed-manifest',
+        'signer-check',
         'purchase-ids',
       ),
       ...unitTests('vectors-*'),
