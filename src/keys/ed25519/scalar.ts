@@ -33,7 +33,6 @@ export function scalarLimbs(bytes: Buffer): Float64Array {
  * @param s 32 bytes, the lowest first @param r 64 bytes @param k 64 bytes @param a the result of `scalarLimbs`
  */
 export function isSum(s: Buffer, r: Buffer, k: Buffer, a: Float64Array): boolean {
-  sumLimbs.fill(0);
   readLimbs(r, sumLimbs);
   readLimbs(k, kLimbs);
   for (let i = 0; i < HASH_LIMBS; i += 1)
@@ -81,10 +80,9 @@ function carry(x: Float64Array, from: number, last: number, bias: number): void 
   }
 }
 
-/** Reads a number of 32 or 64 bytes, the lowest byte first, into the lowest limbs. */
+/** Reads a number, the lowest byte first, into all of the limbs. */
 function readLimbs(bytes: Buffer, limbs: Float64Array): void {
-  const count = bytes.length === SCALAR_BYTES ? SCALAR_LIMBS : HASH_LIMBS;
-  for (let i = 0; i < count; i += 1) limbs[i] = limbAt(bytes, i);
+  for (let i = 0; i < limbs.length; i += 1) limbs[i] = limbAt(bytes, i);
 }
 
 /** Returns one limb of a number in bytes. Bytes behind its end count as 0, because `undefined` does in a bitwise operation. */
