@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PROBLEMS, type ProblemCode } from '../src/http/problems/problem.js';
@@ -13,6 +12,7 @@ import {
 } from './documents.js';
 import { accepted, Prism, sendThrough } from './prism.js';
 import { problemAnswers, Upstream, type UpstreamAnswer } from './upstream.js';
+import { temporaryFolder } from '../test/support/folders.js';
 
 /*
  * Each problem of the catalogue passes through Prism at each operation for which the document lists it, including the problems
@@ -31,7 +31,7 @@ const CREDENTIALS = {
 /** An imported license key with the letter U, which is no symbol of the keys that the service creates. */
 const U_KEY = 'SHOP_U0UU-2345-6789-UUUU';
 
-const directory = mkdtempSync(join(tmpdir(), 'mooring-judges-'));
+const directory = temporaryFolder();
 const document = readDocument();
 const documentedProblems = problemResponses(document);
 let upstream: Upstream;
@@ -59,7 +59,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await Prism.closeAll();
   await upstream?.close();
-  rmSync(directory, { recursive: true, force: true });
   console.log(`Prism accepted ${accepted.answers} problems.`);
 });
 
@@ -106,15 +105,12 @@ describe('each problem of the catalogue', () => {
 
 test('the answer of the service to a method that a route lacks is accepted (Prism does not forward such a request)', async () => {
   const service = await Service.start();
-  try {
-    const { status, headers, text } = await call(service.url, 'DELETE', '/v1/manifest');
-    expect([status, headers['allow']]).toEqual([405, 'GET, HEAD']);
-    const operation = documentedProblems.find(({ code }) => code === 'method_not_allowed')!;
-    const { connection: _, 'keep-alive': __, 'content-length': ___, ...kept } = headers;
-    await expectAnswer(correct, operation, { status, headers: kept, text });
-  } finally {
-    await service.close();
-  }
+  const { status, headers, text } = await call(service.url, 'DELETE', '/v1/manifest');
+  expect([status, headers['allow']]).toEqual([405, 'GET, HEAD']);
+  const operation = documentedProblems.find(({ code }) => code === 'method_not_allowed')!;
+  const { connection: _, 'keep-alive': __, 'content-length': ___, ...kept } = headers;
+  await expectAnswer(correct, operation, { status, headers: kept, text });
+  await service.close();
 });
 
 describe('Prism refuses', () => {

@@ -49,7 +49,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Prism.closeAll();
-  await direct?.close();
   console.log(`Prism accepted ${accepted.answers} answers of the service.`);
 });
 

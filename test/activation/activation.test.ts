@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { activation, AUDIT_CONTEXT, machineId, Service } from '../support/harness.js';
@@ -7,7 +7,6 @@ import { whileGone, whileLocked } from '../support/tables.js';
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
-afterAll(() => service.close());
 
 const post = (body: unknown, headers: Record<string, string> = {}) =>
   service.call('POST', '/v1/activate', body, headers);

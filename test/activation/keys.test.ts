@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { activation, Service, type Answer } from '../support/harness.js';
 
 /** A key with a correct check symbol that no license has. */
@@ -6,7 +6,6 @@ const UNKNOWN_KEY = 'MOOR_E6S7-Z8KJ-TB3R-QKX6';
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
-afterAll(() => service.close());
 
 const post = (body: unknown) => service.call('POST', '/v1/activate', body);
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { activation, machineId, Service } from '../support/harness.js';
 
 let service: Service;
@@ -7,7 +7,6 @@ beforeAll(async () => {
   service = await Service.start();
   license = await service.issue({ machines_allowed: 100_000 });
 });
-afterAll(() => service.close());
 
 const MACHINE_ID = machineId('studio');
 const NOT_A_STRING = { 'a number': 7, true: true, 'a list': ['MOOR'], 'an object': { text: 'MOOR' } };

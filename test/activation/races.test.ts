@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { activation, retryWhileUnavailable, call, Service, type Answer } from '../support/harness.js';
 
 const ROUNDS = Array.from({ length: 20 }, (_, round) => round + 1);
@@ -10,10 +10,6 @@ beforeAll(async () => {
   one = await Service.start();
   two = await Service.start({ databaseUrl: one.databaseUrl, dataDir: one.dataDir });
   authorization = `Bearer ${await one.staffToken()}`;
-});
-afterAll(async () => {
-  await two.close();
-  await one.close();
 });
 
 type License = Awaited<ReturnType<Service['issue']>>;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { type Answer, AUDIT_CONTEXT, Service } from '../support/harness.js';
 import { downloadUrl, publish } from '../manifest/publish.js';
@@ -11,7 +11,6 @@ beforeAll(async () => {
   await publish(service, '3.11', '2027-06-01T00:00:00Z');
 });
 beforeEach(() => service.clock.set('2026-11-20T13:00:00Z'));
-afterAll(() => service.close());
 
 /** Sets the state of the purchase of a license. */
 async function setPurchase(licenseId: string, state: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, symlinkSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { CLI, Terminal } from '../support/processes/cli-harness.js';
 import { Service } from '../support/harness.js';
 
@@ -13,10 +13,6 @@ let terminal: Terminal;
 beforeAll(async () => {
   service = await Service.start();
   terminal = Terminal.beside(service);
-});
-afterAll(async () => {
-  terminal.close();
-  await service.close();
 });
 
 const issue = (...moreArgs: string[]) =>

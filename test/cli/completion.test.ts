@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createProgram } from '../../src/cli/program.js';
 import { placesOf, type Place } from '../../src/cli/completion/words.js';
 import { Terminal } from '../support/processes/cli-harness.js';
@@ -24,7 +24,6 @@ beforeAll(async () => {
   mkdirSync(terminal.file('a folder'));
   writeFileSync(terminal.file('App.dmg'), '');
 });
-afterAll(() => terminal.close());
 
 /** Lets bash complete the last word of a command. @returns what it offers */
 function complete(...words: string[]): string[] {

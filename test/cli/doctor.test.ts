@@ -9,7 +9,7 @@ import { publicJwk } from '../../src/keys/ed25519/ed25519.js';
 import { manifestBytes, signManifest } from '../../src/keys/manifests/signed-manifest.js';
 import { nextManifest } from '../../src/manifest/manifest.rules.js';
 import { SmtpServer } from '../mail/smtp-server.js';
-import { createDatabase, Service } from '../support/harness.js';
+import { createDatabase, Service, connect, type TestDatabase } from '../support/harness.js';
 import { MAIN, Terminal, type Run } from '../support/processes/cli-harness.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
 import { freePort } from '../support/processes/server-process.js';
@@ -20,7 +20,7 @@ const SECRET = 'canary-secret-5f1c';
 type Settings = Record<string, string | undefined>;
 
 /** A production with its own database and secrets, in which no service runs. */
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let terminal: Terminal;
 let production: Settings;
 /** A mail server that refuses each sign-in, and so also a program that uses a port. */
@@ -40,11 +40,6 @@ beforeAll(async () => {
   await terminal.json(['license', 'issue', '--email', 'ada@example.com'], { env: production });
   mailServer = await SmtpServer.start();
   mailServer.misbehave('auth', 535);
-});
-afterAll(async () => {
-  await mailServer?.close();
-  terminal?.close();
-  await database?.drop();
 });
 
 /** Runs `mooring doctor --json` with changed settings. */
@@ -110,24 +105,21 @@ test('a running service is recognised on its port and at PUBLIC_URL', async () =
   const PORT = String(await freePort());
   const PUBLIC_URL = `http://127.0.0.1:${PORT}`;
   const service = await Service.start({ environment: { PORT } });
-  try {
-    const { code, checks } = await diagnose({ PORT, PUBLIC_URL });
-    expect(code).toBe(0);
-    expect(checks).toContainEqual(
-      expect.objectContaining({
-        status: 'ok',
-        check: 'port',
-        text: expect.stringContaining('an instance of Mooring answers there'),
-      }),
-    );
-    expect(checks).toContainEqual({
+  const { code, checks } = await diagnose({ PORT, PUBLIC_URL });
+  expect(code).toBe(0);
+  expect(checks).toContainEqual(
+    expect.objectContaining({
       status: 'ok',
-      check: 'public URL',
-      text: `${PUBLIC_URL} answers from this machine.`,
-    });
-  } finally {
-    await service.close();
-  }
+      check: 'port',
+      text: expect.stringContaining('an instance of Mooring answers there'),
+    }),
+  );
+  expect(checks).toContainEqual({
+    status: 'ok',
+    check: 'public URL',
+    text: `${PUBLIC_URL} answers from this machine.`,
+  });
+  await service.close();
 });
 
 test('in development without settings nothing is created', async () => {
@@ -363,8 +355,7 @@ describe('a start would fail with the same sentence:', () => {
     Object.assign(new URL(database.url), { username: role, password: 'x', pathname: `/${name}` }).href;
   let admin: pg.Client;
   beforeAll(async () => {
-    admin = new pg.Client(database.url);
-    await admin.connect();
+    admin = await connect(database.url);
     await admin.query(`create role ${owner} login password 'x'`);
     await admin.query(`create role ${former} superuser login password 'x'`);
     await admin.query(`create database ${name}`);
@@ -373,7 +364,6 @@ describe('a start would fail with the same sentence:', () => {
     await admin.query(`drop database ${name} with (force)`);
     await admin.query(`drop role ${owner}`);
     await admin.query(`drop role ${former}`);
-    await admin.end();
   });
 
   test('a role that may not create the tables', async () => {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import {
   CLI,
   Publisher,
@@ -16,7 +16,6 @@ let publisher: Publisher;
 beforeAll(async () => {
   publisher = await Publisher.at(UNREACHABLE_URL);
 });
-afterAll(() => publisher.close());
 
 /** Runs a command that may not write a single byte to a file, as on a full disk. */
 async function runOnFullDisk(args: readonly string[]) {

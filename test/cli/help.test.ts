@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.js';
 import { Terminal } from '../support/processes/cli-harness.js';
@@ -73,7 +73,6 @@ test('an example with an unknown option or a wrong value would be found', async 
 
 describe('help', () => {
   const terminal = new Terminal({});
-  afterAll(() => terminal.close());
   const run = (...args: string[]) => terminal.run(args);
 
   test('prints the same as --help, for a command at any depth', async () => {

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { renderSettingsFile } from '../../src/cli/settings-file.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
@@ -21,7 +21,6 @@ const env = { DATABASE_URL: undefined, DATA_DIR: undefined, PUBLIC_URL: undefine
 
 let terminal: Terminal;
 beforeAll(() => void (terminal = new Terminal({})));
-afterAll(() => terminal.close());
 
 const fileOf = (name: string) => terminal.file(`${name}/mooring.env`);
 

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.js';
 import { Publisher, PUBLISH, signArgs, type Run } from '../support/processes/cli-harness.js';
@@ -19,10 +19,6 @@ beforeAll(async () => {
     DATA_DIR: service.dataDir,
     TOKEN_KEYS_DIR: join(service.dataDir, 'keys/tokens'),
   });
-});
-afterAll(async () => {
-  publisher.close();
-  await service.close();
 });
 
 /** Runs each command once with --json. @returns the value that each printed, by the name of the command */

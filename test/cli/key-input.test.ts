@@ -1,20 +1,16 @@
 import { spawnSync } from 'node:child_process';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { CLI, Terminal } from '../support/processes/cli-harness.js';
 import { testWith } from '../support/processes/test-with.js';
-import { createDatabase } from '../support/harness.js';
+import { createDatabase, type TestDatabase } from '../support/harness.js';
 
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let terminal: Terminal;
 let license: { license_id: string; license_key: string };
 beforeAll(async () => {
   database = await createDatabase();
   terminal = new Terminal({ DATABASE_URL: database.url });
   license = await terminal.json(['license', 'issue', '--email', 'ada@example.com']);
-});
-afterAll(async () => {
-  terminal.close();
-  await database.drop();
 });
 
 const show = (stdin: string, ...args: string[]) =>

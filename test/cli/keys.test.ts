@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createKeyRing } from '../../src/keys/tokens/key-ring.js';
 import type { RingEntry } from '../../src/keys/tokens/ring-file.js';
 import { Terminal, type RunOptions } from '../support/processes/cli-harness.js';
@@ -22,7 +22,6 @@ const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
 /** These commands need neither a database nor a server: the keys are files. */
 let terminal: Terminal;
 beforeAll(() => void (terminal = new Terminal({ DATABASE_URL: 'postgres://127.0.0.1:9/none' })));
-afterAll(() => terminal.close());
 
 /** Runs `mooring keys` on a folder of keys, with the settings of development or production. */
 class Keys {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { requireSecretOfDatabase } from '../../src/licenses/license-key-secret.js';
 import { Config } from '../../src/core/config.js';
@@ -20,10 +20,6 @@ let terminal: Terminal;
 beforeAll(async () => {
   service = await Service.start({ environment: own });
   terminal = Terminal.beside(service);
-});
-afterAll(async () => {
-  terminal?.close();
-  await service?.close();
 });
 
 const storedValues = () => service.sql('select value from license_key_secret_check');

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { Terminal, type Run } from '../support/processes/cli-harness.js';
 import { Service } from '../support/harness.js';
 
@@ -17,10 +17,6 @@ beforeAll(async () => {
     service.clock.advance(i % 2 === 0 ? 1_000 : 0);
     await service.issue({ email: `other${i}@example.com` });
   }
-});
-afterAll(async () => {
-  terminal.close();
-  await service.close();
 });
 
 interface Page {

@@ -1,23 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Terminal } from '../support/processes/cli-harness.js';
-import { createDatabase } from '../support/harness.js';
+import { createDatabase, connect, type TestDatabase } from '../support/harness.js';
 import { comparableRows } from '../support/tables.js';
 
 /** A database without a service, so that enqueued mails remain in the queue. */
-let created: Awaited<ReturnType<typeof createDatabase>>;
+let created: TestDatabase;
 let database: pg.Client;
 let terminal: Terminal;
 beforeAll(async () => {
   created = await createDatabase();
-  database = new pg.Client(created.url);
-  await database.connect();
+  database = await connect(created.url);
   terminal = new Terminal({ DATABASE_URL: created.url });
-});
-afterAll(async () => {
-  terminal.close();
-  await database.end();
-  await created.drop();
 });
 
 const record = (transaction: string, ...statusAndOptions: string[]) =>

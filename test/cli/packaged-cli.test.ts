@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import {
   DISK_IMAGE,
   PASSPHRASE,
@@ -27,10 +27,6 @@ beforeAll(async () => {
   delete machine.env['MANIFEST_PUBLIC_KEYS'];
   execFileSync(process.execPath, [SCRIPT, machine.dir], { stdio: 'ignore' });
   program = machine.file('mooring.cjs');
-});
-afterAll(async () => {
-  await service?.close();
-  machine.close();
 });
 
 const run = (args: string[], options: RunOptions = {}) => machine.run(args, { ...options, program });

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { LOCKS } from '../../src/database/locks.js';
 import { RetentionHarness } from '../retention/harness.js';
 import { Terminal } from '../support/processes/cli-harness.js';
@@ -25,10 +25,6 @@ beforeEach(async () => {
   await harness.insert('one_time_code', { expires_at: '2026-11-19' });
   // The commands use the real clock, by which the files that the run above recorded could be due for a rewrite.
   await harness.sql('truncate retention_run, file_rewrite');
-});
-afterAll(async () => {
-  terminal.close();
-  await harness.close();
 });
 
 /** Returns a digest of every row of every table and its physical place. */

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { appendFileSync, readFileSync, renameSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { readImage } from '../../src/cli/manifest/image.js';
 import { publicKeyFromX } from '../../src/keys/ed25519/ed25519.js';
 import {
@@ -20,19 +20,15 @@ import {
   signArgsWithoutKey,
 } from '../support/processes/cli-harness.js';
 import { serveDocument } from '../manifest/fake-manifest-server.js';
-import { createDatabase } from '../support/harness.js';
+import { createDatabase, type TestDatabase } from '../support/harness.js';
 
 const DAY_MS = 86_400_000;
 
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let terminal: Publisher;
 beforeAll(async () => {
   database = await createDatabase();
   terminal = await Publisher.at(database.url, { hasKeygenKey: true });
-});
-afterAll(async () => {
-  terminal.close();
-  await database.drop();
 });
 
 describe('sign', () => {
@@ -76,18 +72,14 @@ describe('sign', () => {
     expectContinued(parseSigned(fromGivenUrl.json.signed));
 
     const otherDatabase = await createDatabase();
-    try {
-      const env = { DATABASE_URL: otherDatabase.url };
-      await terminal.publish('first.json', { env });
-      // Empty or absent, it is unset: the database is read before the default address, at which a service answers here.
-      const { port: PORT } = new URL(server.url);
-      for (const PUBLIC_URL of [UNREACHABLE_URL, ' ', undefined]) {
-        const fromDatabase = await terminal.run(args, { env: { ...env, PORT, PUBLIC_URL } });
-        expect(fromDatabase.stderr).toContain('from the database: version 1.0.0');
-        expectContinued(parseSigned(fromDatabase.json.signed));
-      }
-    } finally {
-      await otherDatabase.drop();
+    const env = { DATABASE_URL: otherDatabase.url };
+    await terminal.publish('first.json', { env });
+    // Empty or absent, it is unset: the database is read before the default address, at which a service answers here.
+    const { port: PORT } = new URL(server.url);
+    for (const PUBLIC_URL of [UNREACHABLE_URL, ' ', undefined]) {
+      const fromDatabase = await terminal.run(args, { env: { ...env, PORT, PUBLIC_URL } });
+      expect(fromDatabase.stderr).toContain('from the database: version 1.0.0');
+      expectContinued(parseSigned(fromDatabase.json.signed));
     }
   });
 

@@ -12,7 +12,7 @@ import { readState, writeState } from '../../client/src/state-file.js';
 import { getEventListeners } from 'node:events';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { temporaryFolder } from './folders.js';
+import { temporaryFolder } from '../support/folders.js';
 import {
   DAY,
   Computer,
@@ -257,7 +257,7 @@ describe('the state file', () => {
     expires_at: null,
   };
   const readBack = async (state: object) => {
-    const file = join(await temporaryFolder(), 'license.json');
+    const file = join(temporaryFolder(), 'license.json');
     await writeFile(file, JSON.stringify({ version: 1, ...state }));
     return readState(file, () => undefined);
   };
@@ -298,7 +298,7 @@ describe('the state file', () => {
   });
 
   test('that cannot be renamed to its place leaves no temporary file with the license key', async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     await mkdir(join(folder, 'license.json', 'full'), { recursive: true });
     const state = (await readBack({ license }))!;
     await expect(writeState(join(folder, 'license.json'), state)).rejects.toThrow();
@@ -321,7 +321,7 @@ describe('a client without a license', () => {
   });
 
   test('can be closed before its start', async () => {
-    const client = new MooringClient({ ...OPTIONS, stateFile: join(await temporaryFolder(), 'x.json') });
+    const client = new MooringClient({ ...OPTIONS, stateFile: join(temporaryFolder(), 'x.json') });
     await expect(client.close()).resolves.toBeUndefined();
   });
 

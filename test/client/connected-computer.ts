@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import type { ClientOptions, Status } from '../../client/src/client.js';
 import type { State } from '../../client/src/state.js';
 import { machineId, type Service } from '../support/harness.js';
-import { temporaryFolder } from './folders.js';
+import { temporaryFolder } from '../support/folders.js';
 import { Computer, type RecordedCall } from './harness.js';
 
 export interface LicenseToEnter {
@@ -43,7 +43,7 @@ export class ConnectedComputer extends Computer {
     hardware: string,
     options: Partial<ClientOptions> = {},
   ): Promise<ConnectedComputer> {
-    return new ConnectedComputer(await temporaryFolder(), remote, hardware, options);
+    return new ConnectedComputer(temporaryFolder(), remote, hardware, options);
   }
 
   /** Makes another computer with the same wall clock and a copy of the state file. */

@@ -1,9 +1,9 @@
-import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MooringClient, type ClientOptions, type Status } from '../../client/src/client.js';
-import { temporaryFolder } from './folders.js';
+import { temporaryFolder } from '../support/folders.js';
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
@@ -167,7 +167,7 @@ export class Computer {
   protected constructor(readonly folder: string) {}
 
   static async make(): Promise<Computer> {
-    return new Computer(await temporaryFolder());
+    return new Computer(temporaryFolder());
   }
 
   /** Makes a computer whose application is activated and runs. */

@@ -1,23 +1,19 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runInThisContext } from 'node:vm';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { LicenseProblem, MooringClient, ServiceUnreachable } from '../../client/src/client.js';
 import type { ClientOptions } from '../../client/src/options.js';
 import { Service } from '../support/harness.js';
+import { temporaryFolder } from '../support/folders.js';
 
 const README = readFileSync(new URL('../../client/README.md', import.meta.url), 'utf8');
 const IMPORT =
   "import { LicenseProblem, MooringClient, ServiceUnreachable } from './client/dist/client.js';\n";
 
-const folder = mkdtempSync(join(tmpdir(), 'mooring-readme-'));
+const folder = temporaryFolder();
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
-afterAll(async () => {
-  await service.close();
-  rmSync(folder, { recursive: true, force: true });
-});
 
 /** Runs the first program of the README with a client of the sources. @returns what it prints */
 async function runProgram(licenseKey: string): Promise<unknown[]> {

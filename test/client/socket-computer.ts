@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ClientOptions, Status, UpdateCheck } from '../../client/src/client.js';
 import { CALL_TIMEOUT_MS } from '../../client/src/transport.js';
-import { temporaryFolder } from './folders.js';
+import { temporaryFolder } from '../support/folders.js';
 import { Computer, EMAIL, KEY } from './harness.js';
 import { MisbehavingService, type Path, type Received } from './misbehaving-service.js';
 
@@ -35,7 +35,7 @@ export class SocketComputer extends Computer {
 
   /** Makes a computer and starts its service; `close` ends both. */
   static async create(): Promise<SocketComputer> {
-    const computer = new SocketComputer(await temporaryFolder());
+    const computer = new SocketComputer(temporaryFolder());
     computer.remote = await MisbehavingService.start(() => computer.trueTime);
     computer.remote.events.on('received', (received) => {
       const attempt = computer.#inFlight.get(received.path);

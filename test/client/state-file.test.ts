@@ -24,7 +24,7 @@ import { emptyState, type State } from '../../client/src/state.js';
 import { fileStorage, readState, writeState } from '../../client/src/state-file.js';
 import { MooringClient } from '../../client/src/client.js';
 import { Store } from '../../client/src/store.js';
-import { temporaryFolder } from './folders.js';
+import { temporaryFolder } from '../support/folders.js';
 import { DAY, Computer, EMAIL, HOUR, KEY, MINUTE, problem } from './harness.js';
 
 const noLog = () => {};
@@ -36,14 +36,14 @@ function stateWith(token: string): State {
 
 describe('the state file', () => {
   test('is read back as it was written, and only its owner may read it', async () => {
-    const file = join(await temporaryFolder(), 'deep', 'license.json');
+    const file = join(temporaryFolder(), 'deep', 'license.json');
     await writeState(file, stateWith('one'));
     expect(await readState(file, noLog)).toEqual(stateWith('one'));
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
   test('is readable only by its owner, even if a crash left a temporary file with another mode', async () => {
-    const file = join(await temporaryFolder(), 'license.json');
+    const file = join(temporaryFolder(), 'license.json');
     await writeFile(`${file}.${process.pid}.tmp`, 'half');
     await chmod(`${file}.${process.pid}.tmp`, 0o644);
     await writeState(file, stateWith('one'));
@@ -51,14 +51,14 @@ describe('the state file', () => {
   });
 
   test('leaves no temporary file, which would contain the license key, if it cannot be written', async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     const unwritable = { ...stateWith('one'), toJSON: () => assert.fail('disk full') };
     await expect(writeState(join(folder, 'license.json'), unwritable)).rejects.toThrow('disk full');
     expect(await readdir(folder)).toEqual([]);
   });
 
   test('is read without the temporary files of killed processes, which contain the license key', async () => {
-    const folder = await temporaryFolder();
+    const folder = temporaryFolder();
     const file = join(folder, 'license.json');
     await writeState(file, stateWith('one'));
     const ended = spawn(process.execPath, ['-e', '']);
@@ -73,7 +73,7 @@ describe('the state file', () => {
 
   const testOfDescriptors = existsSync('/proc/self/fd') ? test : test.skip;
   testOfDescriptors('is closed once it is written, and so is its folder', async () => {
-    const ownFolder = await realpath(await temporaryFolder());
+    const ownFolder = await realpath(temporaryFolder());
     await writeState(join(ownFolder, 'license.json'), stateWith('one'));
     const descriptors = await readdir('/proc/self/fd');
     const paths = await Promise.all(
@@ -84,7 +84,7 @@ describe('the state file', () => {
 
   test('that is missing is an empty state', async () => {
     const log: string[] = [];
-    const state = await readState(join(await temporaryFolder(), 'none.json'), (line) => log.push(line));
+    const state = await readState(join(temporaryFolder(), 'none.json'), (line) => log.push(line));
     expect(state).toEqual(emptyState());
     expect(log).toEqual([]);
   });
@@ -100,7 +100,7 @@ describe('the state file', () => {
     ],
     ['binary', '\0\0\0\0'],
   ])('that is damaged (%s) is an empty state, and is renamed to .broken', async (_, text) => {
-    const file = join(await temporaryFolder(), 'license.json');
+    const file = join(temporaryFolder(), 'license.json');
     await writeFile(file, text);
     const log: string[] = [];
     expect(await readState(file, (line) => log.push(line))).toEqual(emptyState());
@@ -109,7 +109,7 @@ describe('the state file', () => {
   });
 
   test('that another program locks for a moment is read after that, in at most five attempts', async () => {
-    const file = join(await temporaryFolder(), 'license.json');
+    const file = join(temporaryFolder(), 'license.json');
     // A folder in its place cannot be read, like a locked file.
     await mkdir(file);
     let pauses = 0;
@@ -125,7 +125,7 @@ describe('the state file', () => {
   });
 
   test('that another program locks for a moment is written after that, in at most five attempts', async () => {
-    const file = join(await temporaryFolder(), 'license.json');
+    const file = join(temporaryFolder(), 'license.json');
     // A folder in its place cannot be replaced, like a locked file.
     await mkdir(file);
     let pauses = 0;
@@ -141,7 +141,7 @@ describe('the state file', () => {
   });
 
   test('is written to a file system that has no modes', async () => {
-    const file = join(await temporaryFolder(), 'license.json');
+    const file = join(temporaryFolder(), 'license.json');
     const handle = await open(`${file}.1`, 'w');
     const prototype = Object.getPrototypeOf(handle) as typeof handle;
     await handle.close();
@@ -158,7 +158,7 @@ describe('the state file', () => {
   });
 
   test('that could not be read is not changed until it is read again or a new license replaces it', async () => {
-    const file = join(await temporaryFolder(), 'license.json');
+    const file = join(temporaryFolder(), 'license.json');
     // A folder in its place cannot be read, also by root.
     await mkdir(file);
     const log: string[] = [];
@@ -181,7 +181,7 @@ describe('the state file', () => {
   });
 
   test('is complete after a process that writes it is killed', async () => {
-    const file = join(await temporaryFolder(), 'license.json');
+    const file = join(temporaryFolder(), 'license.json');
     const module = pathToFileURL(join(process.cwd(), 'client/src/state-file.ts')).href;
     const license = JSON.stringify(stateWith('t'.repeat(2000)));
     // The child runs the sources: where they import a .js file, there is a .ts file.
@@ -260,7 +260,7 @@ test('a confirmation corrects the clock before a write, during which the compute
 });
 
 test('a license whose file could not be read is used when the client is started again and can read it', async () => {
-  const file = join(await temporaryFolder(), 'license.json');
+  const file = join(temporaryFolder(), 'license.json');
   await mkdir(file);
   const client = new MooringClient({
     baseUrl: 'http://127.0.0.1:1',
@@ -368,7 +368,7 @@ describe('two processes of one application', () => {
   });
 
   test('each keeps what the other one wrote, and the higher sequence of each key', async () => {
-    const file = join(await temporaryFolder(), 'license.json');
+    const file = join(temporaryFolder(), 'license.json');
     const seen = (sequence: number, digest: string) => ({ sequence, digest });
     const [first, second] = [1, 2].map(() => new Store(fileStorage(file, noLog), noLog)) as [Store, Store];
     await first.save({ license: stateWith('one').license, sequences: { a: seen(9, 'x'), b: seen(1, 'x') } });
@@ -382,7 +382,7 @@ describe('two processes of one application', () => {
   });
 
   test('a file that cannot be read for a moment keeps what the other one wrote, unless there is a new license', async () => {
-    const file = join(await temporaryFolder(), 'license.json');
+    const file = join(temporaryFolder(), 'license.json');
     const log: string[] = [];
     const store = new Store(fileStorage(file, noLog), (line) => log.push(line));
     await store.load();
@@ -406,7 +406,7 @@ describe('two processes of one application', () => {
   });
 
   test('a license that was lost because both wrote in the same moment is written again', async () => {
-    const file = join(await temporaryFolder(), 'license.json');
+    const file = join(temporaryFolder(), 'license.json');
     const store = new Store(fileStorage(file, noLog), noLog);
     await store.save({ license: stateWith('one').license });
     await writeState(file, { ...emptyState(), crash: { crash_kind: 'native' } });
@@ -415,7 +415,7 @@ describe('two processes of one application', () => {
   });
 
   test('a damaged file is replaced as a whole', async () => {
-    const file = join(await temporaryFolder(), 'license.json');
+    const file = join(temporaryFolder(), 'license.json');
     const store = new Store(fileStorage(file, noLog), noLog);
     await store.save({ license: stateWith('one').license });
     await writeFile(file, '{"version":1,"license":{');

@@ -35,10 +35,7 @@ beforeAll(async () => {
   await publish(service, '1.1.0', '2026-06-01T00:00:00Z');
   await publish(service, '1.2.0', '2027-06-01T00:00:00Z');
 });
-afterAll(async () => {
-  await faulty.close();
-  await service.close();
-});
+afterAll(() => faulty.close());
 
 const runAll = (
   url: string,
@@ -130,17 +127,14 @@ describe('rules that cannot be decided are not checked, and do not count as fail
 
   test('without a published version, only the rules of the manifest are not checked', async () => {
     const bare = await Service.start();
-    try {
-      const results = await runAll(bare.url, await bare.issue());
-      const notChecked = results.filter(({ result }) => result !== 'holds');
-      expect(new Set(notChecked.map(({ why }) => why))).toEqual(new Set(['no version is published']));
-      expect(notChecked.map(({ group }) => group)).toEqual([
-        ...Array.from({ length: 8 }, () => 'Manifest'),
-        ...Array.from({ length: 7 }, () => 'Signed content of the manifest'),
-      ]);
-    } finally {
-      await bare.close();
-    }
+    const results = await runAll(bare.url, await bare.issue());
+    const notChecked = results.filter(({ result }) => result !== 'holds');
+    expect(new Set(notChecked.map(({ why }) => why))).toEqual(new Set(['no version is published']));
+    expect(notChecked.map(({ group }) => group)).toEqual([
+      ...Array.from({ length: 8 }, () => 'Manifest'),
+      ...Array.from({ length: 7 }, () => 'Signed content of the manifest'),
+    ]);
+    await bare.close();
   });
 
   test('with tokens that are not JWS, the check of the signature of a token is not made', async () => {

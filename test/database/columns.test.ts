@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { TELEMETRY_FIELDS } from '../../src/telemetry/telemetry.fields.js';
 import { Service } from '../support/harness.js';
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
-afterAll(() => service.close());
 
 const columnsOf = (table: string) =>
   service.sql(

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { beforeAll, expect, jest, test } from '@jest/globals';
 import type pg from 'pg';
 import { FIND_BY_KEY } from '../../src/activation/attempt-reads.js';
 import { DeadlineClient } from '../../src/database/deadline-client.js';
@@ -58,7 +58,6 @@ beforeAll(async () => {
   holder = new Browser(service);
   await retryWhileUnavailable(() => holder.call('POST', '/session', license));
 });
-afterAll(() => service.close());
 
 /** Records the statements that the service runs for a request. */
 async function statementsOf(work: () => Promise<Answer>): Promise<Statement[]> {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { poolOf } from '../../src/database/data-source.js';
 import { queryPrepared } from '../../src/database/sql.js';
@@ -17,7 +17,6 @@ let service: Service;
 beforeAll(async () => {
   service = await Service.start();
 });
-afterAll(() => service.close());
 
 interface Plans {
   readonly name: string;

@@ -1,16 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { afterEach, expect, test } from '@jest/globals';
-import pg from 'pg';
+import { expect, test } from '@jest/globals';
 import { ConfigError } from '../../src/core/config.js';
 import { migrateWhenReachable } from '../../src/database/open-database.js';
 import { createDatabase } from '../support/harness.js';
 import { Pooler, type ReuseOrder } from '../support/databases/pooler.js';
-
-const closing: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).toReversed()) await close();
-});
+import { query } from '../support/databases/replica-harness.js';
+import { afterThisFile } from '../support/of-this-file.js';
 
 const migrate = (url: string) => migrateWhenReachable(url, () => undefined);
 
@@ -18,21 +14,16 @@ test.each<ReuseOrder>(['most recently', 'least recently'])(
   'a pooler that gives each statement the server process that was used %s is refused with one sentence, and no lock is left',
   async (order) => {
     const database = await createDatabase();
-    closing.push(database.drop);
-    const pooler = new Pooler(database.url, order);
-    const url = await pooler.open();
-    closing.push(() => pooler.close());
+    const url = await new Pooler(database.url, order).open();
     await expect(migrate(url)).rejects.toThrow(ConfigError);
     await expect(migrate(url)).rejects.toThrow(
       /^DATABASE_URL leads to a pooler .*docs\/operations\/poolers\.md/,
     );
-    const client = new pg.Client(database.url);
-    await client.connect();
-    const { rows } = await client.query(
+    const locks = await query(
+      database.url,
       `select 1 from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`,
     );
-    await client.end();
-    expect(rows).toEqual([]);
+    expect(locks).toEqual([]);
     // Without the pooler the same database is accepted, and its schema is current.
     expect(await migrate(database.url)).toEqual([]);
   },
@@ -44,7 +35,7 @@ test('a pooler that refuses the settings of a session is refused, and not retrie
     socket.once('data', () => socket.end(refusal('unsupported startup parameter: options')));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
-  closing.push(() => server.close());
+  afterThisFile(() => server.close());
   const { port } = server.address() as AddressInfo;
   await expect(migrate(`postgres://mooring:none@127.0.0.1:${port}/mooring`)).rejects.toThrow(
     /^DATABASE_URL leads to a pooler/,

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { migrate } from '../../src/database/migrations.js';
 import { Service } from '../support/harness.js';
 
@@ -6,7 +6,6 @@ let service: Service;
 beforeAll(async () => {
   service = await Service.start();
 });
-afterAll(() => service.close());
 
 /** The columns, constraints, indexes, triggers, views, partitions and functions of the schema, a line for each. */
 const SCHEMA = `

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { isConnectionError } from '../../src/database/connection-errors.js';
 import { replicaPool } from '../../src/database/data-source.js';
@@ -8,7 +8,7 @@ import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { makeCertificate, type Certificate } from '../support/certificate.js';
 import { MAIN, Terminal } from '../support/processes/cli-harness.js';
-import { createDatabase, Service } from '../support/harness.js';
+import { createDatabase, Service, type TestDatabase } from '../support/harness.js';
 import { LIMITS_OF_PRODUCTION, withLimits } from '../support/limits.js';
 import { JobWatch } from '../mail/harness.js';
 import { TlsPostgres } from '../support/databases/tls-postgres.js';
@@ -16,17 +16,13 @@ import { TlsPostgres } from '../support/databases/tls-postgres.js';
 const terminal = new Terminal({ PUBLIC_URL: undefined, PORT: '0' });
 const validCertificate = makeCertificate('127.0.0.1');
 const sslrootcert = writeCertificate('valid.pem', validCertificate);
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let postgres: TlsPostgres;
 
 beforeAll(async () => {
   database = await createDatabase();
 });
 afterEach(() => postgres?.close());
-afterAll(async () => {
-  terminal.close();
-  await database?.drop();
-});
 
 /** Writes a certificate to a file that a URL can name as sslrootcert. @returns the path */
 function writeCertificate(name: string, { cert }: Certificate): string {
@@ -46,24 +42,20 @@ test('every connection of the service and of the command line has TLS if DATABAS
   const url = postgres.url({ sslmode: 'verify-full', sslrootcert });
   const service = await Service.start({ databaseUrl: url, environment: { DATABASE_READ_URL: url } });
   const jobs = await JobWatch.on(database.url);
-  try {
-    const { token } = (await service.activate(await service.issue())).json;
-    expect((await service.heartbeat(token, { telemetry: { os: 'macos' } })).status).toBe(200);
-    await service.app.get(RetentionService).run();
-    const purchase = { transaction_id: 'over-tls', email: 'ada@example.com', status: 'paid' } as const;
-    await service.app.get(PurchasesService).record(purchase);
-    await jobs.untilDone('license_key');
-    const names = await service.sql<{ application_name: string }>(
-      'select distinct application_name from pg_stat_activity where datname = current_database()',
-    );
-    expect(names.map(({ application_name }) => application_name)).toEqual(
-      expect.arrayContaining(['mooring', expect.stringMatching(/^(pool|worker)/i)]),
-    );
-    expect(await terminal.run(['status'], { env: { DATABASE_URL: url } })).toMatchObject({ code: 0 });
-  } finally {
-    await jobs.close();
-    await service.close();
-  }
+  const { token } = (await service.activate(await service.issue())).json;
+  expect((await service.heartbeat(token, { telemetry: { os: 'macos' } })).status).toBe(200);
+  await service.app.get(RetentionService).run();
+  const purchase = { transaction_id: 'over-tls', email: 'ada@example.com', status: 'paid' } as const;
+  await service.app.get(PurchasesService).record(purchase);
+  await jobs.untilDone('license_key');
+  const names = await service.sql<{ application_name: string }>(
+    'select distinct application_name from pg_stat_activity where datname = current_database()',
+  );
+  expect(names.map(({ application_name }) => application_name)).toEqual(
+    expect.arrayContaining(['mooring', expect.stringMatching(/^(pool|worker)/i)]),
+  );
+  expect(await terminal.run(['status'], { env: { DATABASE_URL: url } })).toMatchObject({ code: 0 });
+  await service.close();
   // The connections to a replica have TLS too: after the handshake, this server is refused because it is no replica.
   const replica = replicaPool(url);
   await expect(replica.query('select 1')).rejects.toThrow('not a standby');

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { createDatabase, Service } from '../support/harness.js';
+import { createDatabase, Service, type TestDatabase } from '../support/harness.js';
 import { labelsOf, scrapeText } from '../support/http/scrape.js';
 
 interface Rule {
@@ -36,7 +36,7 @@ const rules = groups.flatMap(({ rules }) => rules);
 /** Labels that are not in METRICS_PAGE: Prometheus adds `instance`, and each bucket of a histogram has `le`. */
 const UNLISTED_LABELS = ['instance', 'le'];
 
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let service: Service;
 let served: Map<string, Metric>;
 beforeAll(async () => {
@@ -52,10 +52,6 @@ beforeAll(async () => {
   await service.sql(`insert into telemetry (id, received_on) values (gen_random_uuid(), '2026-11-01')`);
   await service.sql(`update activation set ended_at = now(), ended_reason = 'released'`);
   served = metricsIn(await scrapeText(service));
-});
-afterAll(async () => {
-  await service?.close();
-  await database?.drop();
 });
 
 function metricsIn(text: string): Map<string, Metric> {

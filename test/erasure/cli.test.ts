@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Terminal } from '../support/processes/cli-harness.js';
-import { createDatabase } from '../support/harness.js';
+import { createDatabase, connect, type TestDatabase } from '../support/harness.js';
 import { schemaViolations } from '../support/http/openapi.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
 
@@ -10,21 +10,15 @@ const REASON = ['--reason', 'asked by letter'];
 const DAY_MS = 86_400_000;
 
 // No service uses this database, so only commands carry requests out.
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let client: pg.Client;
 let terminal: Terminal;
 let license_id: string;
 beforeAll(async () => {
   database = await createDatabase();
-  client = new pg.Client(database.url);
-  await client.connect();
+  client = await connect(database.url);
   terminal = new Terminal({ DATABASE_URL: database.url });
   ({ license_id } = await recordPurchase());
-});
-afterAll(async () => {
-  terminal?.close();
-  await client?.end();
-  await database?.drop();
 });
 
 const recordPurchase = () =>

@@ -1,6 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
@@ -53,7 +53,6 @@ beforeAll(async () => {
   others = rowsOf(bob.ids, before);
   erased = await erase(service, ADA);
 });
-afterAll(() => service.close());
 
 /**
  * Creates a holder of two licenses, one bought and one issued. The machines alternate between the licenses, and the last

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { TimeUncertain } from '../../src/database/database-clock.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionJob } from '../../src/retention/retention.job.js';
@@ -38,7 +38,6 @@ afterEach(async () => {
   await waitForJobs(service);
   await rm(join(service.dataDir, 'outbox'), { recursive: true, force: true });
 });
-afterAll(() => service.close());
 
 const isErased = async () => {
   const [license] = await service.sql('select email from license where id = $1', [license_id]);

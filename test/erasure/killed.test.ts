@@ -1,44 +1,34 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Webhook } from 'standardwebhooks';
 import { until } from '../support/until.js';
-import { call, createDatabase } from '../support/harness.js';
+import { call, createDatabase, connect, type TestDatabase } from '../support/harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
+import { temporaryFolder } from '../support/folders.js';
 
 const SECRET = Buffer.alloc(32, 7).toString('base64');
 const TOKEN = `mst_${randomBytes(32).toString('base64url')}`;
 const ADA = 'ada@example.com';
 
-const directory = mkdtempSync(join(tmpdir(), 'mooring-killed-'));
-let database: Awaited<ReturnType<typeof createDatabase>>;
+const directory = temporaryFolder();
+let database: TestDatabase;
 let client: pg.Client;
 let port: number;
 let url: string;
-const started: ServerProcess[] = [];
 
 beforeAll(async () => {
   port = await freePort();
   url = `http://127.0.0.1:${port}`;
   database = await createDatabase();
-  client = new pg.Client(database.url);
-  await client.connect();
-});
-afterAll(async () => {
-  await Promise.all(started.map((process) => process.end()));
-  await client?.end();
-  await database?.drop();
-  rmSync(directory, { recursive: true, force: true });
+  client = await connect(database.url);
 });
 
 function startServer(more: Record<string, string> = {}): ServerProcess {
   const settings = { PORT: String(port), DATA_DIR: directory, DATABASE_URL: database.url };
-  const process = new ServerProcess({ ...settings, PURCHASE_WEBHOOK_SECRET: SECRET, ...more });
-  started.push(process);
-  return process;
+  return new ServerProcess({ ...settings, PURCHASE_WEBHOOK_SECRET: SECRET, ...more });
 }
 
 async function addStaff(): Promise<void> {

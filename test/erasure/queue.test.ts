@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { DAY_MS } from '../../src/core/clock.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { findRequest, waitUntilCarriedOut, makeDue, waitForJobs } from './harness.js';
@@ -20,7 +20,6 @@ beforeEach(async () => {
   await service.sql('truncate license, erasure_request cascade');
   ({ license_id } = await service.issue({ email: ADA }));
 });
-afterAll(() => service.close());
 
 interface QueuedJob {
   readonly id: string;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
@@ -22,7 +22,6 @@ beforeAll(async () => {
   licenses = service.app.get(LicensesService);
   purchases = service.app.get(PurchasesService);
 });
-afterAll(() => service.close());
 
 interface SoldLicense {
   readonly license_id: string;

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { DAY_MS } from '../../src/core/clock.js';
@@ -13,9 +12,10 @@ import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { copyDatabase, erase, findRequest, waitForJobs, waitForSentMails, sell } from './harness.js';
-import { AUDIT_CONTEXT, createDatabase, FakeClock, Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, createDatabase, FakeClock, Service, type TestDatabase } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { everyRow } from '../support/tables.js';
+import { temporaryFolder } from '../support/folders.js';
 
 /** Far in the future, so that no job of a holder's request is due: the job queue uses the database's clock. */
 const NOON = '2096-02-10T12:00:00Z';
@@ -24,27 +24,22 @@ const [ADA, BOB] = ['ada@leak.example', 'bob@example.com'];
 /** Finds the personal data of Ada. No other data contains the word Kanari. */
 const search = new LeakSearch([ADA, 'Kanari Studio', 'Kanari words'].flatMap(formsOfText));
 
-const root = mkdtempSync(join(tmpdir(), 'mooring-orders-'));
-const databases: Awaited<ReturnType<typeof createDatabase>>[] = [];
+const root = temporaryFolder();
 let services: Service[] = [];
 let dataDir: string;
 let file: string;
 let clock: FakeClock;
-let original: Awaited<ReturnType<typeof createDatabase>>;
+let original: TestDatabase;
 
 beforeEach(async () => {
   dataDir = mkdtempSync(join(root, 'data-'));
   file = join(dataDir, 'erased.txt');
   clock = new FakeClock(new Date(NOON));
-  databases.push((original = await createDatabase()));
+  original = await createDatabase();
 });
 afterEach(async () => {
   for (const service of services) await service.close();
   services = [];
-});
-afterAll(async () => {
-  for (const { drop } of databases) await drop();
-  rmSync(root, { recursive: true });
 });
 
 async function start({ url }: { url: string }): Promise<Service> {
@@ -64,7 +59,6 @@ async function stop(): Promise<void> {
 async function backup(): Promise<{ url: string }> {
   await stop();
   const copy = await copyDatabase(original.url);
-  databases.push(copy);
   return copy;
 }
 

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { appendFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { DAY_MS } from '../../src/core/clock.js';
@@ -21,9 +20,17 @@ import {
   outbox,
   sell,
 } from './harness.js';
-import { AUDIT_CONTEXT, createDatabase, FakeClock, machineId, Service } from '../support/harness.js';
+import {
+  AUDIT_CONTEXT,
+  createDatabase,
+  FakeClock,
+  machineId,
+  Service,
+  type TestDatabase,
+} from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { everyRow } from '../support/tables.js';
+import { temporaryFolder } from '../support/folders.js';
 
 /** Far in the future, so that no job of a holder's request is due: the job queue uses the database's clock. */
 const NOON = '2096-02-10T12:00:00Z';
@@ -35,10 +42,10 @@ const search = new LeakSearch([
   ...formsOfMachine(machineId('studio')),
 ]);
 
-const dataDir = mkdtempSync(join(tmpdir(), 'mooring-restore-'));
+const dataDir = temporaryFolder();
 const file = join(dataDir, 'erased.txt');
-let original: Awaited<ReturnType<typeof createDatabase>>;
-let restored: Awaited<ReturnType<typeof createDatabase>>;
+let original: TestDatabase;
+let restored: TestDatabase;
 let service: Service;
 let token: string;
 /** The license that was issued to Ada before the dump. */
@@ -67,12 +74,6 @@ beforeAll(async () => {
   // The operator has copied the new purchase to the restored database.
   await copyPurchase(second);
   restoredService = await start(restored.url);
-});
-afterAll(async () => {
-  await restoredService?.close();
-  await restored?.drop();
-  await original?.drop();
-  rmSync(dataDir, { recursive: true });
 });
 
 /** Fills the original with all data of a person that a dump may have, including waiting mails and requests. */

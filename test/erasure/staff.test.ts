@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { findRequest, waitUntilCarriedOut, mailsTo, sell, staffHeaders } from './harness.js';
 import { FakeClock, Service } from '../support/harness.js';
@@ -24,7 +24,6 @@ beforeAll(async () => {
 });
 beforeEach(() => service.clock.set(NOON));
 afterEach(() => service.sql('truncate erasure_request'));
-afterAll(() => service.close());
 
 const requestErasure = (body: unknown, headers: Record<string, string> = admin) =>
   service.call('POST', ERASURES, body, headers);

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { erase, findRequest, waitUntilCarriedOut, makeDue, mailsTo, sell } from './harness.js';
@@ -15,7 +15,6 @@ beforeAll(async () => {
   service = await Service.start({ environment: { LOG_LEVEL: 'trace' } });
   file = join(service.dataDir, 'erased.txt');
 });
-afterAll(() => service.close());
 
 const tombstones = () => readFileSync(file, 'utf8');
 const emailOf = async (id: string) =>

@@ -1,8 +1,8 @@
+import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createHmac } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { EVENT_TIMES, retryDelayMs } from '../../src/events/outgoing-event.js';
 import { WarningsService } from '../../src/monitoring/warnings/warnings.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
@@ -29,11 +29,6 @@ beforeEach(() => {
   service.clock.set(NOW);
 });
 afterEach(() => service.sql('delete from outgoing_event'));
-afterAll(async () => {
-  terminal?.close();
-  await service?.close();
-  await sending?.receiver.close();
-});
 
 const mooring = (...args: string[]) => terminal.run([...args]);
 const of = (license_id: string) => (event: Pick<ReceivedEvent, 'data'>) =>
@@ -294,18 +289,15 @@ test('while the secret is replaced, each event is signed with both', async () =>
   const two = await Service.start({
     environment: { EVENTS_URL: receiver.url, EVENTS_SECRET: `${old} ${receiver.secret}` },
   });
-  try {
-    await two.issue();
-    const [event] = await receiver.until(1);
-    const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signatures } = event!.headers;
-    const signed = createHmac('sha256', Buffer.from(old, 'base64'))
-      .update(`${id}.${at}.${event!.body}`)
-      .digest('base64');
-    expect(String(signatures).split(' ')).toHaveLength(2);
-    expect(String(signatures).split(' ')[0]).toBe(`v1,${signed}`);
-  } finally {
-    await two.close();
-  }
+  await two.issue();
+  const [event] = await receiver.until(1);
+  const { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signatures } = event!.headers;
+  const signed = createHmac('sha256', Buffer.from(old, 'base64'))
+    .update(`${id}.${at}.${event!.body}`)
+    .digest('base64');
+  expect(String(signatures).split(' ')).toHaveLength(2);
+  expect(String(signatures).split(' ')[0]).toBe(`v1,${signed}`);
+  await two.close();
 });
 
 test('the receiver of docs/events.md prints each event once and refuses a wrong signature', async () => {
@@ -335,26 +327,23 @@ test('two instances send each event once, and the events of a license in their o
     dataDir: service.dataDir,
     environment: receiver.settings,
   });
-  try {
-    const licenses = await Promise.all(
-      Array.from({ length: 20 }, () => service.issue({ machines_allowed: 3 })),
-    );
-    await Promise.all(
-      licenses.flatMap((license) =>
-        ['a', 'b', 'c'].map((machine, index) => (index % 2 ? service : second).activate(license, machine)),
-      ),
-    );
-    await untilSent(service);
-    expect(receiver.received).toHaveLength(80);
-    expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(80);
-    const positions = await service.sql<{ id: string }>('select id from outgoing_event order by position');
-    for (const { license_id } of licenses) {
-      const received = receiver.received.filter(of(license_id)).map(({ id }) => id);
-      expect(received).toEqual(positions.map(({ id }) => id).filter((id) => received.includes(id)));
-    }
-  } finally {
-    await second.close();
+  const licenses = await Promise.all(
+    Array.from({ length: 20 }, () => service.issue({ machines_allowed: 3 })),
+  );
+  await Promise.all(
+    licenses.flatMap((license) =>
+      ['a', 'b', 'c'].map((machine, index) => (index % 2 ? service : second).activate(license, machine)),
+    ),
+  );
+  await untilSent(service);
+  expect(receiver.received).toHaveLength(80);
+  expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(80);
+  const positions = await service.sql<{ id: string }>('select id from outgoing_event order by position');
+  for (const { license_id } of licenses) {
+    const received = receiver.received.filter(of(license_id)).map(({ id }) => id);
+    expect(received).toEqual(positions.map(({ id }) => id).filter((id) => received.includes(id)));
   }
+  await second.close();
 });
 
 test('an instance that shuts down abandons an attempt without counting it, and the next one repeats it', async () => {

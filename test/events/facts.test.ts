@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import type { AuditAction } from '../../src/audit/audit.js';
@@ -29,11 +29,6 @@ beforeAll(async () => {
   sending = await startSending({ environment: { SELF_RELEASES_PER_YEAR: '5' } });
   service = sending.service;
   terminal = Terminal.beside(service);
-});
-afterAll(async () => {
-  terminal?.close();
-  await service?.close();
-  await sending?.receiver.close();
 });
 
 const newEmail = () => `canary.${randomUUID()}@example.com`;
@@ -353,18 +348,15 @@ test('each type was sent, every signature was right, and nothing that was sent h
 
 test('without EVENTS_URL nothing is recorded, and the triggers are disabled', async () => {
   const off = await Service.start();
-  try {
-    const license = await off.issue();
-    await off.activate(license, 'one');
-    await off.activate(license, 'two');
-    await off.setLicense(license.license_id, { staff_status: 'revoked' });
-    expect(await off.sql('select from outgoing_event')).toEqual([]);
-    expect(await off.sql('select from event_recording')).toEqual([]);
-    const states =
-      "select tgenabled, count(*)::int from pg_trigger where tgname ~ '_is_an_event$' group by 1";
-    expect(await off.sql(states)).toEqual([{ tgenabled: 'D', count: 5 }]);
-    expect(await service.sql(states)).toEqual([{ tgenabled: 'O', count: 5 }]);
-  } finally {
-    await off.close();
-  }
+  const license = await off.issue();
+  await off.activate(license, 'one');
+  await off.activate(license, 'two');
+  await off.setLicense(license.license_id, { staff_status: 'revoked' });
+  expect(await off.sql('select from outgoing_event')).toEqual([]);
+  expect(await off.sql('select from event_recording')).toEqual([]);
+  const states =
+    "select tgenabled, count(*)::int from pg_trigger where tgname ~ '_is_an_event$' group by 1";
+  expect(await off.sql(states)).toEqual([{ tgenabled: 'D', count: 5 }]);
+  expect(await service.sql(states)).toEqual([{ tgenabled: 'O', count: 5 }]);
+  await off.close();
 });

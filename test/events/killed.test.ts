@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
@@ -10,11 +8,12 @@ import { licenseKeySecret } from '../../src/keys/key-material.js';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { Random } from '../client/random.js';
 import { runs } from '../fuzz/fuzz.js';
-import { activation, call, createDatabase } from '../support/harness.js';
+import { activation, call, createDatabase, type TestDatabase } from '../support/harness.js';
 import { report, TAKES_PURCHASES } from '../support/http/webhook.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { EventReceiver } from './receiver.js';
+import { temporaryFolder } from '../support/folders.js';
 
 /*
  * Clients change licenses through two instances, which are killed at random moments, also while they start, and through one that
@@ -34,9 +33,9 @@ const maxKills = numRuns!;
 
 const random = new Random(seed);
 
-const directory = mkdtempSync(join(tmpdir(), 'mooring-events-'));
+const directory = temporaryFolder();
 const preload = pathToFileURL(join(import.meta.dirname, 'fast-events.mjs')).href;
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let pool: pg.Pool;
 let receiver: EventReceiver;
 let terminal: Terminal;
@@ -68,11 +67,7 @@ beforeAll(async () => {
 afterAll(async () => {
   over.abort();
   await Promise.all([...running].map(async (instance) => end(instance)));
-  terminal?.close();
-  await receiver?.close();
   await pool?.end();
-  await database?.drop();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 function start(port: number, settings: Record<string, string>): ServerProcess {

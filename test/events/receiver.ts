@@ -1,8 +1,9 @@
+import type { AddressInfo } from 'node:net';
 import { createHmac, randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { afterThisFile } from '../support/of-this-file.js';
 
 /** An event as the vendor's program receives it. */
 export interface ReceivedEvent {
@@ -46,6 +47,7 @@ export class EventReceiver {
     const receiver = new EventReceiver();
     receiver.#server.listen(0, '127.0.0.1');
     await once(receiver.#server, 'listening');
+    afterThisFile(() => receiver.close());
     return receiver;
   }
 
@@ -81,6 +83,7 @@ export class EventReceiver {
   }
 
   async close(): Promise<void> {
+    if (!this.#server.listening) return;
     this.#server.close();
     this.#server.closeAllConnections();
     await once(this.#server, 'close');

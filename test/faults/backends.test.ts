@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { FaultedService, NEEDS_DATABASE, isRefused, isServedByDatabase } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
@@ -9,10 +9,6 @@ let faulted: FaultedService;
 beforeAll(async () => {
   postgres = await FragilePostgres.start();
   faulted = await FaultedService.start(() => postgres.url);
-});
-afterAll(async () => {
-  await faulted?.end();
-  await postgres?.end();
 });
 
 /** Ends a random connection of the service to the database. */

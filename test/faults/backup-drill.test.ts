@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
@@ -23,6 +22,7 @@ import { publish } from '../manifest/publish.js';
 import { Computer } from '../keys/rotation-drill-computer.js';
 import { freePort } from '../support/processes/server-process.js';
 import { buyerOf, readPurchase, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { temporaryFolder } from '../support/folders.js';
 
 // The job queue library prints to the console that the database is unavailable, although the service logs it too.
 jest.spyOn(console, 'trace').mockImplementation(() => undefined);
@@ -31,7 +31,7 @@ jest.spyOn(console, 'trace').mockImplementation(() => undefined);
  * The drill of docs/operations/restore.md. A database is lost under load and restored twice: once with its write-ahead log, and
  * once from the backup alone, without the changes that the service acknowledged after the backup.
  */
-const folder = mkdtempSync(join(tmpdir(), 'mooring-backup-'));
+const folder = temporaryFolder();
 const [backup, archive, savedWal] = ['backup', 'archive', 'saved-wal'].map((name) => join(folder, name)) as [
   string,
   string,
@@ -110,8 +110,6 @@ afterAll(async () => {
   await Promise.all(computers.map((computer) => computer.close()));
   await service?.close().catch(() => undefined);
   await restored?.end();
-  await postgres?.end();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 async function makeChangesBeforeBackup(): Promise<void> {

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
@@ -14,9 +11,10 @@ import {
   type Proxy,
   type RetriedAnswer,
 } from '../support/databases/balanced-harness.js';
-import { activation, createDatabase } from '../support/harness.js';
+import { activation, createDatabase, connect, type TestDatabase } from '../support/harness.js';
 import { Load, type Timed } from '../support/databases/outage-harness.js';
 import type { ServerProcess } from '../support/processes/server-process.js';
+import { temporaryFolder } from '../support/folders.js';
 
 /** The machine limit of the license. More machines than this activate, so that they compete for the limit. */
 const MACHINES_ALLOWED = 60;
@@ -31,8 +29,8 @@ const isAcknowledged = ({ status }: Timed) => status === 200 || status === 201;
 const INSTANCES = 3;
 
 describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
-  const directory = mkdtempSync(join(tmpdir(), 'mooring-balanced-'));
-  let database: Awaited<ReturnType<typeof createDatabase>>;
+  const directory = temporaryFolder();
+  let database: TestDatabase;
   let client: pg.Client;
   let instances: Instances;
   let proxy: Proxy;
@@ -43,8 +41,7 @@ describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
 
   beforeAll(async () => {
     database = await createDatabase();
-    client = new pg.Client(database.url);
-    await client.connect();
+    client = await connect(database.url);
     instances = await Instances.start(INSTANCES, { DATA_DIR: directory, DATABASE_URL: database.url });
     proxy = await openProxy(instances.ports);
     const updated = await client.query<{ email: string }>(
@@ -68,9 +65,6 @@ describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
   afterAll(async () => {
     await proxy?.close();
     await instances?.end();
-    await client?.end();
-    await database?.drop();
-    rmSync(directory, { recursive: true, force: true });
   });
 
   const callApi = (path: string, body?: unknown) =>

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { TimeUncertain } from '../../src/database/database-clock.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
-import { AUDIT_CONTEXT, createDatabase, FakeClock, Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, createDatabase, FakeClock, Service, type TestDatabase } from '../support/harness.js';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -12,7 +12,7 @@ const WARNING =
 
 // The service and the database share one clock here: `FakeClock.agreesWith` always returns true, so the service can detect only
 // the jump itself.
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let service: Service;
 beforeEach(async () => {
   database = await createDatabase();
@@ -78,13 +78,10 @@ test('after a restart the service accepts the time of a clock that had jumped', 
   await expect(runRetention()).rejects.toThrow(TimeUncertain);
   const options = { databaseUrl: database.url, dataDir: service.dataDir };
   const restarted = await Service.start({ ...options, clock: new FakeClock(service.clock.now()) });
-  try {
-    expect((await restarted.heartbeat(expiringToken)).json.code).toBe('license_expired');
-    // The retention run at the start, which `Service.start` awaits, has deleted the released activation.
-    expect(await countEnded(restarted)).toBe(0);
-  } finally {
-    await restarted.close();
-  }
+  expect((await restarted.heartbeat(expiringToken)).json.code).toBe('license_expired');
+  // The retention run at the start, which `Service.start` awaits, has deleted the released activation.
+  expect(await countEnded(restarted)).toBe(0);
+  await restarted.close();
 });
 
 test('the time after a jump by 8 hours, as after a computer slept, is accepted 8 hours later', async () => {

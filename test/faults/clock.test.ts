@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import { FaultedService, isServedByDatabase, type RecordedAnswer } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
-import { activation, createDatabase } from '../support/harness.js';
+import { activation, createDatabase, type TestDatabase } from '../support/harness.js';
 import type { Load } from '../support/databases/outage-harness.js';
 import { report, TAKES_PURCHASES } from '../support/http/webhook.js';
 
@@ -13,7 +13,7 @@ const preload = fileURLToPath(new URL('../support/processes/wrong-clock.mjs', im
 const WARNING =
   'The clocks of this machine and of the database differ by more than an hour: nothing is deleted meanwhile.';
 
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let faulted: FaultedService;
 let load: Load<RecordedAnswer> | undefined;
 
@@ -27,10 +27,6 @@ beforeAll(async () => {
   });
 });
 afterEach(() => load?.stop().catch(() => undefined));
-afterAll(async () => {
-  await faulted?.end();
-  await database?.drop();
-});
 
 /** Sets by how much the clock of the service differs from the right time. */
 async function setClockOffset(offsetMs: number): Promise<void> {

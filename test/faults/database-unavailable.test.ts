@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { DataSource, type EntityManager } from 'typeorm';
 import { isConnectionError } from '../../src/database/connection-errors.js';
 import { License } from '../../src/licenses/license.entity.js';
@@ -7,9 +7,6 @@ import { Service } from '../support/harness.js';
 let service: Service;
 beforeAll(async () => {
   service = await Service.start();
-});
-afterAll(async () => {
-  await service?.close();
 });
 
 /** Ends the connection of a transaction, and waits until the driver has detected that. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { FaultedService, isServedByDatabase } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
@@ -18,10 +18,6 @@ let faulted: FaultedService;
 beforeAll(async () => {
   postgres = await FragilePostgres.start();
   faulted = await FaultedService.start(() => postgres.url, { descriptors: MAX_DESCRIPTORS });
-});
-afterAll(async () => {
-  await faulted?.end();
-  await postgres?.end();
 });
 
 /** Reads the processor time that a process has used, in hundredths of a second. */

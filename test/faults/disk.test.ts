@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { FaultedService, isRefused, isServedByDatabase, type RecordedAnswer } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
 import { SmallDiskPostgres } from '../support/databases/small-disk-postgres.js';
@@ -9,10 +9,6 @@ let faulted: FaultedService;
 beforeAll(async () => {
   postgres = await SmallDiskPostgres.start();
   faulted = await FaultedService.start(() => postgres.url);
-});
-afterAll(async () => {
-  await faulted?.end();
-  await postgres?.end();
 });
 
 const isCall = (name: string, matches: (answer: RecordedAnswer) => boolean) => (answer: RecordedAnswer) =>

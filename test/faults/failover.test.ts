@@ -1,13 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import { activation, call } from '../support/harness.js';
 import { attemptCall, FragilePostgres, Load, type Timed } from '../support/databases/outage-harness.js';
 import { query, StreamingReplica } from '../support/databases/replica-harness.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
+import { temporaryFolder } from '../support/folders.js';
 
 /** More machines than the test activates. */
 const MACHINES_ALLOWED = 100_000;
@@ -15,7 +13,7 @@ const MACHINES_ALLOWED = 100_000;
 const WARNING =
   'Hosts of DATABASE_URL that are neither primary nor standby: 1. mooring doctor says what they are.';
 
-const directory = mkdtempSync(join(tmpdir(), 'mooring-failover-'));
+const directory = temporaryFolder();
 const terminal = new Terminal({ DATA_DIR: directory });
 /** The server that is the primary first, and its standby. */
 let first: FragilePostgres;
@@ -101,16 +99,6 @@ beforeAll(async () => {
   token = (await activate(instance)).json.token as string;
 });
 afterEach(async () => void (await load?.stop().catch(() => undefined)));
-afterAll(async () => {
-  await Promise.all(instances.map(({ process }) => process.end()));
-  try {
-    await second?.end();
-  } finally {
-    await first?.end();
-  }
-  terminal.close();
-  rmSync(directory, { recursive: true, force: true });
-});
 
 test('the primary is killed under load: its standby is used without a restart, and nothing acknowledged is lost', async () => {
   const [instance] = instances as [Instance];

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { migrate } from '../../src/database/migrations.js';
 import { HeartbeatService } from '../../src/heartbeat/heartbeat.service.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
@@ -20,10 +20,6 @@ beforeAll(async () => {
   replica = await StreamingReplica.of(first, 'replica');
   const databaseUrl = first.url.replace(/@([^/]+)/, `@$1,${new URL(second.url).host}`);
   service = await Service.start({ databaseUrl, environment: { DATABASE_READ_URL: replica.url } });
-});
-afterAll(async () => {
-  await service?.close();
-  for (const server of [replica, second, first]) await server?.end();
 });
 
 const warnings = async () => (await service.call('GET', '/health/ready')).json.warnings as string[];

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { FaultedService, isServedByDatabase } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
@@ -13,10 +13,6 @@ let faulted: FaultedService;
 beforeAll(async () => {
   postgres = await FragilePostgres.start();
   faulted = await FaultedService.start(() => postgres.url);
-});
-afterAll(async () => {
-  await faulted?.end();
-  await postgres?.end();
 });
 
 test('a service whose process was stopped for seconds under load continues, and keeps all guarantees', async () => {

@@ -1,13 +1,12 @@
 import { hash } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
 import { activation, call, type Answer } from '../support/harness.js';
 import { attemptCall, Load, type Timed } from '../support/databases/outage-harness.js';
 import { query } from '../support/databases/replica-harness.js';
 import { freePort, ServerProcess, type ProcessOptions } from '../support/processes/server-process.js';
+import { temporaryFolder } from '../support/folders.js';
+import { afterThisFile } from '../support/of-this-file.js';
 
 const ownTime = fileURLToPath(new URL('../support/processes/own-time.mjs', import.meta.url));
 const STAFF_TOKEN = 'mst_a-token-of-the-fault-tests';
@@ -67,7 +66,7 @@ export interface FaultedOptions extends ProcessOptions {
 
 /** A service in its own process, the load of the fault tests, and access to its database. */
 export class FaultedService {
-  readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-fault-'));
+  readonly #directory = temporaryFolder();
   #license!: { license_key: string; email: string };
   #contestedLicenses: { license_key: string; email: string }[] = [];
   #counter = 0;
@@ -85,13 +84,9 @@ export class FaultedService {
   /** @param databaseUrl returns the URL of the database, which a fault may change */
   static async start(databaseUrl: () => string, options: FaultedOptions = {}): Promise<FaultedService> {
     const faulted = new FaultedService(`http://127.0.0.1:${await freePort()}`, databaseUrl, options);
-    try {
-      await faulted.startProcess();
-      await faulted.#prepare();
-    } catch (error) {
-      await faulted.end();
-      throw error;
-    }
+    afterThisFile(() => faulted.end());
+    await faulted.startProcess();
+    await faulted.#prepare();
     return faulted;
   }
 
@@ -230,6 +225,5 @@ export class FaultedService {
     // The load of a failed test still runs, and would never end.
     await Promise.allSettled(this.#loads.map((load) => load.stop()));
     await this.process.end('SIGKILL');
-    rmSync(this.#directory, { recursive: true, force: true });
   }
 }

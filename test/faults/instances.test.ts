@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { Authenticator } from '../support/http/authenticator.js';
 import { Service } from '../support/harness.js';
 import { Browser as HolderBrowser, wrongCode } from '../license-portal/harness.js';
@@ -16,10 +16,6 @@ beforeAll(async () => {
   let turn = 0;
   const next: Service['call'] = (...request) => [one, two][(turn += 1) % 2]!.call(...request);
   both = Object.create(one, { call: { value: next } }) as Service;
-});
-afterAll(async () => {
-  await two?.close();
-  await one?.close();
 });
 
 test('a holder signs in at one instance with a code that another one mailed, is signed in at both, and signs out at both', async () => {

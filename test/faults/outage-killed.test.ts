@@ -1,17 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { activation, createDatabase } from '../support/harness.js';
+import { activation, createDatabase, connect, type TestDatabase } from '../support/harness.js';
 import { attemptCall, Load, type Timed } from '../support/databases/outage-harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
+import { temporaryFolder } from '../support/folders.js';
 
 /** The machine limit of the license. More machines than this activate, so that they compete for the limit. */
 const MACHINES_ALLOWED = 60;
 
-const directory = mkdtempSync(join(tmpdir(), 'mooring-killed-'));
-let database: Awaited<ReturnType<typeof createDatabase>>;
+const directory = temporaryFolder();
+let database: TestDatabase;
 let client: pg.Client;
 let license: { license_key: string; email: string };
 let counter = 0;
@@ -22,29 +20,19 @@ interface Instance {
   readonly process: ServerProcess;
 }
 
-const instances: Instance[] = [];
-
 async function start(port?: number): Promise<Instance> {
   const at = port ?? (await freePort());
   const settings = { PORT: String(at), DATA_DIR: directory, DATABASE_URL: database.url };
   const instance = { url: `http://127.0.0.1:${at}`, process: new ServerProcess(settings) };
-  instances.push(instance);
   await instance.process.ready();
   return instance;
 }
 
 beforeAll(async () => {
   database = await createDatabase();
-  client = new pg.Client(database.url);
-  await client.connect();
+  client = await connect(database.url);
 });
-afterAll(async () => {
-  await load?.stop().catch(() => undefined);
-  await Promise.all(instances.map(({ process }) => process.end()));
-  await client?.end();
-  await database?.drop();
-  rmSync(directory, { recursive: true, force: true });
-});
+afterAll(() => load?.stop().catch(() => undefined));
 
 test('instances that are killed under load lose nothing that they acknowledged, and exceed no machine limit', async () => {
   const [first, second] = [await start(), await start()];

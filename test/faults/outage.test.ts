@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import {
   FaultedService,
   NEEDS_DATABASE,
@@ -21,10 +21,6 @@ beforeAll(async () => {
 afterEach(async () => {
   postgres.thaw();
   await load?.stop().catch(() => undefined);
-});
-afterAll(async () => {
-  await faulted?.end();
-  await postgres?.end();
 });
 
 /** Whether a response is the health check of a service whose database is unavailable. */

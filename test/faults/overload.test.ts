@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { FaultedService, readServiceMs, type RecordedAnswer } from './harness.js';
 import { expectGuarantees, ANSWER_LIMIT_MS } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
@@ -22,10 +22,6 @@ let faulted: FaultedService;
 beforeAll(async () => {
   postgres = await FragilePostgres.start();
   faulted = await FaultedService.start(() => postgres.url, { nodeArguments: ['--import', lowLimits] });
-});
-afterAll(async () => {
-  await faulted?.end();
-  await postgres?.end();
 });
 
 interface BriefAnswer {

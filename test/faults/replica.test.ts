@@ -55,20 +55,10 @@ afterEach(async () => {
   await load?.stop().catch(() => undefined);
   await replica.resumeReplay();
 });
-afterAll(async () => {
+afterAll(() => {
   REQUEST_TIMEOUTS_MS.replica = testReplicaTimeoutMs;
   primary?.thaw();
   replica?.thaw();
-  // Every server is ended, even if another one did not start or fails to end.
-  try {
-    await service?.close();
-  } finally {
-    try {
-      await replica?.end();
-    } finally {
-      await primary?.end();
-    }
-  }
 });
 
 async function prepareDatabase(url: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { FaultedService, NEEDS_DATABASE, isRefused, isServedByDatabase } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
@@ -12,10 +12,6 @@ beforeAll(async () => {
   faulted = await FaultedService.start(() => postgres.url);
 });
 afterEach(() => postgres?.delay(0));
-afterAll(async () => {
-  await faulted?.end();
-  await postgres?.end();
-});
 
 test('with a database whose responses take 300 ms heartbeats and searches are served, and each call ends within its time limit', async () => {
   const load = faulted.startLoad();

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { migrate } from '../../src/database/migrations.js';
 import { Service } from '../support/harness.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
@@ -11,13 +11,6 @@ beforeAll(async () => {
   primary = await FragilePostgres.start();
   await migrate(primary.url);
   service = await Service.start({ databaseUrl: primary.url });
-});
-afterAll(async () => {
-  try {
-    await service?.close();
-  } finally {
-    await primary?.end();
-  }
 });
 
 const CANCEL_WAITING_COMMITS = `

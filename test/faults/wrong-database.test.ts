@@ -1,35 +1,22 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { DeadlineClient } from '../../src/database/deadline-client.js';
 import { SearchingClient } from '../../src/database/searching-client.js';
 import { createKeyRing } from '../../src/keys/tokens/key-ring.js';
-import { createDatabase, Service, type ServiceOptions } from '../support/harness.js';
+import { createDatabase, Service } from '../support/harness.js';
+import { query } from '../support/databases/replica-harness.js';
 import { publish } from '../manifest/publish.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
-
-const cleanups: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const cleanUp of cleanups.splice(0).toReversed()) await cleanUp();
-});
-
-async function start(options: ServiceOptions = {}): Promise<Service> {
-  const service = await Service.start(options);
-  cleanups.push(() => service.close());
-  return service;
-}
+import { temporaryFolder } from '../support/folders.js';
 
 /** Makes the database look like a wrong, empty one, to which the running service was connected by mistake. */
 const emptyDatabase = (service: Service) => service.sql('delete from activation; delete from license');
 
 test('if a production database is emptied while the service runs, no license is refused', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'mooring-keys-'));
-  cleanups.push(() => rm(directory, { recursive: true, force: true }));
+  const directory = temporaryFolder();
   await createKeyRing(join(directory, 'tokens'), new Date());
-  const service = await start({
+  const service = await Service.start({
     environment: {
       ...PRODUCTION_SETTINGS,
       LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),
@@ -58,13 +45,9 @@ test('if a production database is emptied while the service runs, no license is 
 
 test('the machine limit is kept although the default isolation level of the database is `repeatable read`', async () => {
   const database = await createDatabase();
-  cleanups.push(database.drop);
-  const admin = new pg.Client(database.url);
-  await admin.connect();
   const name = new URL(database.url).pathname.slice(1);
-  await admin.query(`alter database ${name} set default_transaction_isolation = 'repeatable read'`);
-  await admin.end();
-  const service = await start({ databaseUrl: database.url });
+  await query(database.url, `alter database ${name} set default_transaction_isolation = 'repeatable read'`);
+  const service = await Service.start({ databaseUrl: database.url });
   for (let round = 0; round < 5; round += 1) {
     const license = await service.issue();
     const machines = Array.from({ length: 20 }, (_, i) => `machine ${round} ${i}`);
@@ -75,7 +58,7 @@ test('the machine limit is kept although the default isolation level of the data
 });
 
 test('a client with a version that a restored database does not know is not stopped', async () => {
-  const service = await start();
+  const service = await Service.start();
   await publish(service, '2.0.0');
   await publish(service, '3.0.0', '2028-01-01T00:00:00Z');
   const license = await service.issue({ expires_at: new Date('2027-01-01T00:00:00Z') });
@@ -108,7 +91,6 @@ test('a connection whose server reports that it is a standby is closed', async (
 
 test('without a password, the connection is closed at once, and PostgreSQL does not wait for one', async () => {
   const database = await createDatabase();
-  cleanups.push(database.drop);
   const url = Object.assign(new URL(database.url), { password: '' }).href;
   const client = new SearchingClient(url);
   await expect(client.connect()).rejects.toThrow('password must be a string');

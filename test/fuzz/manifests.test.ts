@@ -1,8 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { trustedKey } from '../../client/src/manifest-signature.js';
 import { checkManifest, type Running } from '../../client/src/update.js';
@@ -27,6 +26,7 @@ import { ManifestService } from '../../src/manifest/manifest.service.js';
 import { runs } from './fuzz.js';
 import { Service } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
+import { temporaryFolder } from '../support/folders.js';
 
 /*
  * Changed manifests are read by the server that publishes, by `manifest verify` and by the client. None of them accepts
@@ -37,18 +37,13 @@ let service: Service;
 let key: ReturnType<typeof createPrivateKey>;
 /** A signed manifest that may follow the live one, and the live one. */
 let documents: [SignedManifest, SignedManifest];
-let directory: string;
+const directory = temporaryFolder();
 beforeAll(async () => {
   service = await Service.start();
-  directory = await mkdtemp(join(tmpdir(), 'mooring-manifests-'));
   key = createPrivateKey(await readFile(developmentManifestKeyFile(service.app.get(Config))));
   await publish(service, '1.0.0');
   const live = await publish(service, '2.0.0', '2027-01-01T00:00:00Z');
   documents = [signManifest(manifestBytes(buildRefresh(live)), [key]), live];
-});
-afterAll(async () => {
-  await service.close();
-  await rm(directory, { recursive: true });
 });
 
 /** Builds a manifest that may follow the live one, with the same version. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { DataSource } from 'typeorm';
 import { isConnectionError } from '../../src/database/connection-errors.js';
@@ -50,7 +50,6 @@ beforeAll(async () => {
     reason: ['The machine was sold.'],
   };
 });
-afterAll(() => service.close());
 
 /** Makes the headers of a caller. A holder gets a new session each time, because a request may have ended the last one. */
 async function headersOf(caller: Caller): Promise<Record<string, string>> {

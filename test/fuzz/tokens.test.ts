@@ -1,5 +1,5 @@
 import { generateKeyPairSync, sign, verify } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { KeyRing, type TokenKey } from '../../src/keys/tokens/key-ring.js';
 import { verifyLicenseToken } from '../../src/keys/tokens/license-token.js';
@@ -38,7 +38,6 @@ beforeAll(async () => {
   const half = { ...key, verifier };
   publicRing = { byHeader: (header: string) => (header === half.header ? half : undefined) } as KeyRing;
 });
-afterAll(() => service.close());
 
 type Segments = [header: string, payload: string, signature: string];
 /** Returns a changed token. The bits of the random number `pick` choose what is changed. */

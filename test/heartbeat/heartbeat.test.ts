@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { ActivationReads } from '../../src/heartbeat/activation-reads.js';
@@ -12,7 +12,6 @@ const DAY_MS = 86_400_000;
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
 beforeEach(() => service.clock.set('2026-11-20T13:00:00.500Z'));
-afterAll(() => service.close());
 
 type License = Awaited<ReturnType<Service['issue']>>;
 

@@ -7,7 +7,7 @@ import { poolOf } from '../../src/database/data-source.js';
 import { HeartbeatService } from '../../src/heartbeat/heartbeat.service.js';
 import { Replica } from '../../src/heartbeat/replica.js';
 import type { AppLogger } from '../../src/core/logger.js';
-import { AUDIT_CONTEXT, createDatabase, NOW, Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, createDatabase, NOW, Service, type TestDatabase } from '../support/harness.js';
 import { withLimits } from '../support/limits.js';
 import { publish } from '../manifest/publish.js';
 
@@ -27,7 +27,7 @@ const ALL_BUT_INTERVALS = [
   'clearTimeout',
 ] as const;
 
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let service: Service;
 let replica: Replica;
 let copy: pg.Pool;
@@ -61,11 +61,7 @@ beforeEach(async () => {
   await check();
   queried = [];
 });
-afterAll(async () => {
-  await copy?.end();
-  await service?.close();
-  await database?.drop();
-});
+afterAll(() => copy?.end());
 
 const check = () => replica['check']();
 

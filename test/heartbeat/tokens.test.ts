@@ -1,39 +1,25 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { randomBytes, randomUUID, sign } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { decodeJwt, SignJWT } from 'jose';
 import { publicJwk } from '../../src/keys/ed25519/ed25519.js';
 import { createKeyRing, KeyRing } from '../../src/keys/tokens/key-ring.js';
 import { signLicenseToken, type LicenseClaims } from '../../src/keys/tokens/license-token.js';
-import { Service, type ServiceOptions } from '../support/harness.js';
+import { Service } from '../support/harness.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
+import { temporaryFolder } from '../support/folders.js';
 
 let service: Service;
 let ring: KeyRing;
 let token: string;
 let claims: LicenseClaims;
-let folder: string;
-const others: Service[] = [];
+const folder = temporaryFolder();
 beforeAll(async () => {
   service = await Service.start();
   ring = service.app.get(KeyRing);
   ({ token } = (await service.activate(await service.issue(), 'studio')).json);
   claims = decodeJwt(token) as unknown as LicenseClaims;
-  folder = await mkdtemp(join(tmpdir(), 'mooring-test-keys-'));
 });
-afterAll(async () => {
-  for (const other of others) await other.close();
-  await service.close();
-  await rm(folder, { recursive: true });
-});
-
-async function start(options: ServiceOptions): Promise<Service> {
-  const other = await Service.start(options);
-  others.push(other);
-  return other;
-}
 
 const parts = () => token.split('.') as [string, string, string];
 const segment = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -125,7 +111,7 @@ test('the token of a deleted activation is token_invalid, so that a restored bac
 
 test('a token of another product is token_invalid, also with the same keys and database', async () => {
   const { databaseUrl, dataDir } = service;
-  const other = await start({ databaseUrl, dataDir, environment: { PRODUCT: 'com.example.other' } });
+  const other = await Service.start({ databaseUrl, dataDir, environment: { PRODUCT: 'com.example.other' } });
   const answer = await other.heartbeat(token);
   expect([answer.status, answer.json.code]).toEqual([403, 'token_invalid']);
 });
@@ -133,7 +119,7 @@ test('a token of another product is token_invalid, also with the same keys and d
 test('in production requests get 503 if the database is empty, because it may be the wrong database', async () => {
   const dir = join(folder, 'production');
   await createKeyRing(dir, new Date());
-  const production = await start({
+  const production = await Service.start({
     environment: {
       ...PRODUCTION_SETTINGS,
       LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),

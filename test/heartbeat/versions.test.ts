@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { ManifestService } from '../../src/manifest/manifest.service.js';
 import { Service } from '../support/harness.js';
 import { downloadUrl, publish, withdraw } from '../manifest/publish.js';
@@ -14,10 +14,6 @@ beforeAll(async () => {
   token = (await service.activate(await service.issue({ expires_at }))).json.token;
   tokenWithoutExpiry = (await service.activate(await service.issue())).json.token;
   other = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
-});
-afterAll(async () => {
-  await other.close();
-  await service.close();
 });
 
 /** Sends a heartbeat. @returns `covered`, or the code of the refusal */

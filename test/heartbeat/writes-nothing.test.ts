@@ -1,7 +1,5 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { decodeJwt } from 'jose';
@@ -9,37 +7,26 @@ import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { poolOf } from '../../src/database/data-source.js';
-import {
-  startEmbeddedPostgres,
-  type EmbeddedPostgres,
-} from '../../src/database/embedded/embedded-postgres.js';
+import type { EmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.js';
+import { startOwnPostgres } from '../support/databases/own-postgres.js';
 import { migrate } from '../../src/database/migrations.js';
 import { KeyRing } from '../../src/keys/tokens/key-ring.js';
 import { signLicenseToken, type LicenseClaims } from '../../src/keys/tokens/license-token.js';
 import { waitForJobs } from '../erasure/harness.js';
-import { type Answer, AUDIT_CONTEXT, Service } from '../support/harness.js';
+import { type Answer, AUDIT_CONTEXT, Service, connect } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
 
 /** A separate server, because transaction ids are counted per server and no other test may use one. */
 let server: EmbeddedPostgres;
 let service: Service;
 let observer: pg.Client;
-let directory: string;
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'mooring-test-writes-'));
-  server = await startEmbeddedPostgres(directory, { durable: false });
+  server = await startOwnPostgres();
   await migrate(server.url);
   service = await Service.start({ databaseUrl: server.url });
-  observer = new pg.Client(server.url);
-  await observer.connect();
+  observer = await connect(server.url);
   await observer.query('alter system set autovacuum = off');
   await observer.query('select pg_reload_conf()');
-});
-afterAll(async () => {
-  await service.close();
-  await observer.end();
-  await server.stop();
-  await rm(directory, { recursive: true });
 });
 
 async function rows<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> {

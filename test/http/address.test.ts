@@ -1,11 +1,10 @@
 import { hash, randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { once } from 'node:events';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from '../../src/keys/license-key.js';
 import { FORWARDING_HEADERS, CLIENT_ADDRESS } from '../support/canary-addresses.js';
@@ -15,6 +14,7 @@ import { documentedRoutes } from '../support/http/openapi.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { cancelLockWaitsDuring } from '../support/tables.js';
 import { PURCHASES, signatureHeaders, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { temporaryFolder } from '../support/folders.js';
 
 /** The IP address from which requests are sent, and those in the forwarding headers. */
 const IP_ADDRESSES = [CLIENT_ADDRESS, '203.0.113.77', '2001:db8::77'];
@@ -39,7 +39,7 @@ const LICENSE_ID = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
 const USER_AGENT = 'KanariAgent/5.1';
 
 const ipAddresses = new LeakSearch(IP_ADDRESSES.flatMap(formsOfAddress));
-let directory: string;
+const directory = temporaryFolder();
 let server: ServerProcess;
 let database: pg.Client;
 let port: number;
@@ -52,7 +52,6 @@ const sessions: string[] = [];
 let code: string;
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'mooring-address-'));
   port = await freePort();
   // The last tests check that the search finds a leak. For them the process prints the content of a file when it receives a
   // signal, as a faulty log line would.
@@ -72,17 +71,11 @@ beforeAll(async () => {
   );
   await server.ready();
   const { url } = JSON.parse(readFileSync(join(directory, 'data/postgres.json'), 'utf8')) as { url: string };
-  database = new pg.Client(url);
-  await database.connect();
+  database = await connect(url);
   await insertIdentity();
   await sendAllRequests();
 });
 
-afterAll(async () => {
-  await database?.end();
-  await server?.end();
-  rmSync(directory, { recursive: true, force: true });
-});
 
 async function insertIdentity(): Promise<void> {
   const id = LICENSE_ID;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { brotliCompressSync, brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { Browser } from '../license-portal/harness.js';
 import { Service } from '../support/harness.js';
@@ -14,7 +14,6 @@ beforeAll(async () => {
   authorization = `Bearer ${await service.staffToken('support')}`;
   for (let index = 0; index < 10; index += 1) await service.issue();
 });
-afterAll(() => service.close());
 
 const DECODERS = {
   br: brotliDecompressSync,

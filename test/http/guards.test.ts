@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { RequestMethod } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
@@ -93,7 +93,6 @@ const ADA = 'ada@example.com';
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '9' } })));
-afterAll(() => service.close());
 
 interface Sent {
   readonly cookies?: Record<string, string>;

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { activation, Service, type Answer } from '../support/harness.js';
 import { exchange, expectProblem } from '../support/http/raw-http.js';
@@ -21,7 +21,6 @@ beforeAll(async () => {
   token = (await service.activate(license)).json.token as string;
   bearer = { authorization: `Bearer ${await service.staffToken()}` };
 });
-afterAll(() => service.close());
 
 // After each test the service works and has logged no internal error.
 afterEach(async () => {

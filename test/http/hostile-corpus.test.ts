@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { MARKER, ODD_REQUESTS, SMUGGLING_REQUESTS } from '../support/http/corpus.js';
 import { runs } from '../fuzz/fuzz.js';
@@ -8,7 +8,6 @@ import { exchange, expectProblem, request, type RawAnswer } from '../support/htt
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
-afterAll(() => service.close());
 
 const corpus = { ...SMUGGLING_REQUESTS, ...ODD_REQUESTS };
 const bytesOf = (text: string) => Buffer.from(text, 'latin1');

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { activation, machineId, Service } from '../support/harness.js';
 import { documentedRoutes } from '../support/http/openapi.js';
@@ -20,7 +20,6 @@ beforeAll(async () => {
   license = await service.issue({ machines_allowed: 10_000 });
   token = (await service.activate(license)).json.token as string;
 });
-afterAll(() => service.close());
 
 // After each test the service works and has logged no error.
 afterEach(async () => {

@@ -1,18 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { call, createDatabase } from '../support/harness.js';
+import { beforeAll, expect, test } from '@jest/globals';
+import { call, createDatabase, type TestDatabase } from '../support/harness.js';
 import { exchange, request } from '../support/http/raw-http.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
+import { temporaryFolder } from '../support/folders.js';
 
 /*
  * The service runs in its own process. In Jest the errors of Node have other classes, so code that distinguishes them from
  * errors of the database could behave differently than in production.
  */
 
-const directory = mkdtempSync(join(tmpdir(), 'mooring-hostile-'));
-let database: Awaited<ReturnType<typeof createDatabase>>;
+const directory = temporaryFolder();
+let database: TestDatabase;
 let server: ServerProcess;
 let url: string;
 
@@ -22,11 +20,6 @@ beforeAll(async () => {
   url = `http://127.0.0.1:${port}`;
   server = new ServerProcess({ PORT: String(port), DATABASE_URL: database.url, DATA_DIR: directory });
   await server.ready();
-});
-afterAll(async () => {
-  await server?.end();
-  await database?.drop();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 // Errors alert an operator, so a caller must not be able to cause one with a few bytes.

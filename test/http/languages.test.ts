@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { Service } from '../support/harness.js';
 import { builtIn } from '../support/languages.js';
 
@@ -6,7 +6,6 @@ let service: Service;
 beforeAll(async () => {
   service = await Service.start();
 });
-afterAll(() => service.close());
 
 const read = (path: string, headers: Record<string, string> = {}) =>
   service.call('GET', path, undefined, headers);

@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { call, createDatabase } from '../support/harness.js';
+import { beforeAll, expect, test } from '@jest/globals';
+import { call, createDatabase, type TestDatabase } from '../support/harness.js';
 import { documentedRoutes } from '../support/http/openapi.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 
@@ -14,6 +13,7 @@ import dns from 'node:dns';
 import net from 'node:net';
 import { writeSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
+import { temporaryFolder } from '../support/folders.js';
 const report = (what) => writeSync(2, 'OUTGOING ' + what + '\\n');
 const connect = net.Socket.prototype.connect;
 net.Socket.prototype.connect = function (...args) {
@@ -35,8 +35,8 @@ syncBuiltinESMExports();
 process.on('SIGUSR2', () => fetch('http://127.0.0.1:4999/').catch(() => undefined));
 `;
 
-const directory = mkdtempSync(join(tmpdir(), 'mooring-outgoing-'));
-let database: Awaited<ReturnType<typeof createDatabase>>;
+const directory = temporaryFolder();
+let database: TestDatabase;
 let server: ServerProcess;
 let url: string;
 
@@ -51,11 +51,6 @@ beforeAll(async () => {
     { nodeArguments: ['--import', pathToFileURL(preload).href] },
   );
   await server.ready();
-});
-afterAll(async () => {
-  await server?.end();
-  await database?.drop();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 const outgoing = () => new Set([...server.stderr.matchAll(/^OUTGOING (.*)$/gm)].map(([, target]) => target));

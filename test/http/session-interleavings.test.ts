@@ -32,10 +32,7 @@ beforeAll(async () => {
   service = await Service.start();
   uninstall = StatementGates.install();
 });
-afterAll(async () => {
-  uninstall();
-  await service.close();
-});
+afterAll(() => uninstall());
 
 /** A license holder with one session, and every operation that may end it or begin another. */
 class HolderCase {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { FORWARDING_HEADERS } from '../support/canary-addresses.js';
 import { Service } from '../support/harness.js';
 
@@ -18,7 +18,6 @@ beforeAll(async () => {
   service = await Service.start();
   service.app.getHttpServer().on('request', (request: IncomingMessage) => requests.push(request));
 });
-afterAll(() => service.close());
 
 test('no property of a request gives the address, port or family of its caller', async () => {
   await service.call('GET', '/health/live');

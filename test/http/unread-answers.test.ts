@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { Service } from '../support/harness.js';
 import { open, request } from '../support/http/raw-http.js';
 
@@ -8,7 +8,6 @@ let service: Service;
 beforeAll(async () => {
   service = await Service.start({ environment: { METRICS_PORT: '0' } });
 });
-afterAll(() => service?.close());
 
 test('a connection that requests thousands of responses and reads none does not keep other clients from being served', async () => {
   const license = await service.issue();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { KeyRing } from '../../src/keys/tokens/key-ring.js';
 import { ManifestKeys } from '../../src/keys/manifests/manifest-keys.js';
@@ -6,7 +6,6 @@ import { Service } from '../support/harness.js';
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
-afterAll(() => service.close());
 
 test('GET /v1/keys lists the public half of each key and its purpose', async () => {
   const { status, json, headers } = await service.call('GET', '/v1/keys');

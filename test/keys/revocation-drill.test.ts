@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -9,6 +8,7 @@ import type { KeySummary } from '../../src/keys/tokens/ring-file.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { FakeClock, Service } from '../support/harness.js';
 import { Computer } from './rotation-drill-computer.js';
+import { temporaryFolder } from '../support/folders.js';
 
 const REASON_ARGS = ['--reason', 'a drill'];
 const ZERO_COUNTS = {
@@ -19,7 +19,7 @@ const ZERO_COUNTS = {
   key_replaced_and_address_changed: 0,
   key_not_recorded: 0,
 };
-const folder = mkdtempSync(join(tmpdir(), 'mooring-revocation-'));
+const folder = temporaryFolder();
 
 let service: Service;
 /** The command line, with the database and the keys of the service. */
@@ -34,12 +34,7 @@ beforeAll(async () => {
   for (let i = 0; i < 5; i += 1) await addComputer(`holder-${i}@example.com`);
 });
 
-afterAll(async () => {
-  await Promise.all(computers.map((computer) => computer.close()));
-  terminal.close();
-  await service.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => Promise.all(computers.map((computer) => computer.close())));
 
 /** Issues a license for one machine, and activates a computer with it. */
 async function addComputer(email: string): Promise<void> {

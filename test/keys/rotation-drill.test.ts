@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -7,20 +6,21 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import type { RingEntry } from '../../src/keys/tokens/ring-file.js';
 import { Terminal } from '../support/processes/cli-harness.js';
-import { call, createDatabase } from '../support/harness.js';
+import { call, createDatabase, type TestDatabase } from '../support/harness.js';
 import { Computer } from './rotation-drill-computer.js';
 import { ClientSimulation, kidOf, sendHalfHeartbeat, type SimulatedClient } from './rotation-drill.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
+import { temporaryFolder } from '../support/folders.js';
 
 /** The number of clients, which send heartbeats all the time to two instances with one database and one key folder. */
 const CLIENTS = 24;
 /** The age from which a next key can become the active key: five seconds, and one more because times have whole seconds. */
 const MIN_NEXT_KEY_AGE_MS = 6_000;
-const folder = mkdtempSync(join(tmpdir(), 'mooring-drill-'));
+const folder = temporaryFolder();
 const servers: ServerProcess[] = [];
 const pids: number[] = [];
 const urls: string[] = [];
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let terminal: Terminal;
 let simulation: ClientSimulation;
 /** Clients that always send a token that the first key signed. */
@@ -57,10 +57,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all((computers ?? []).map((computer) => computer.close()));
   await simulation?.stop();
-  await Promise.all(servers.map((server) => server.end('SIGKILL')));
-  terminal.close();
-  await database.drop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 test('during two rotations no heartbeat is refused and no process is restarted', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { Mailer } from '../../src/mail/mailer.js';
@@ -28,7 +28,6 @@ afterEach(async () => {
   await service.sql(`select graphile_worker.remove_job(key) from graphile_worker.jobs
     where task_identifier = 'mail_sign_in_code' and locked_by is null`);
 });
-afterAll(() => harness.close());
 
 const newBrowser = () => new Browser(service, new URL(PUBLIC_URL).origin);
 const requestCode = (from: Browser, email: string) => from.call('POST', '/session/code', { email });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createHmac, randomUUID } from 'node:crypto';
 import { Config } from '../../src/core/config.js';
 import { licenseKeySecret } from '../../src/keys/key-material.js';
@@ -14,7 +14,6 @@ const HOUR_MS = 60 * 60_000;
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
 beforeEach(() => service.clock.set(NOW));
-afterAll(() => service.close());
 
 /** A holder with a license, who has requested a code in a browser. */
 async function requestCode(email = `${randomUUID()}@example.com`) {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
@@ -47,7 +47,6 @@ beforeAll(async () => {
   service = await Service.start({ clock: new FakeClock(new Date(NOON)), environment });
 });
 beforeEach(() => service.clock.set(NOON));
-afterAll(() => service.close());
 
 const newEmail = () => `${randomUUID()}@example.com`;
 const signInByCode = (email: string) => new Browser(service).signInByCode(email);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { findLicenses } from '../../src/activation/license-overview.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
@@ -56,7 +56,6 @@ beforeAll(async () => {
   await licenses.set(license_id, { email: BOB }, { actor: 'grace', reason: STAFF_REASON });
   service.clock.advance(HOUR_MS);
 }, 60_000);
-afterAll(() => service.close());
 
 /** All responses about the license that the new holder can get, signed in with a code and with a key. */
 async function holderResponses(): Promise<Record<string, string>> {

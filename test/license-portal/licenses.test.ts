@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
@@ -13,7 +13,6 @@ const HOUR_MS = 3_600_000;
 let service: Service;
 beforeAll(async () => void (service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '2' } })));
 beforeEach(() => service.clock.set(NOW));
-afterAll(() => service.close());
 
 const newEmail = () => `${randomUUID()}@example.com`;
 const readLicenses = async (from: Browser) => (await from.call('GET', '/session')).json;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { activation, call, retryWhileUnavailable, Service } from '../support/harness.js';
 import { Browser } from './harness.js';
 
@@ -11,10 +11,6 @@ let two: Service;
 beforeAll(async () => {
   one = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '1000' } });
   two = await Service.start({ databaseUrl: one.databaseUrl, dataDir: one.dataDir });
-});
-afterAll(async () => {
-  await two.close();
-  await one.close();
 });
 
 test(`of two machines that activate while the holder releases the third, exactly one is activated, ${ROUNDS} times`, async () => {

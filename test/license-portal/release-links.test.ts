@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { erase } from '../erasure/harness.js';
@@ -23,7 +23,6 @@ beforeAll(async () => {
   service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '2' } });
 });
 beforeEach(() => service.clock.set(NOW));
-afterAll(() => service.close());
 
 /** A license that has reached its machine limit, and the release link in the refusal of a second machine. */
 async function fullLicense() {
@@ -189,34 +188,31 @@ test.each([
   async ({ first, signedIn, requested }) => {
     const { databaseUrl, dataDir } = service;
     const instance = await Service.start({ databaseUrl, dataDir });
-    try {
-      instance.clock.set(NOW);
-      const license = await fullLicense();
-      const [browser, elsewhere] = [new Browser(service), new Browser(instance)];
-      const code = await mailedCode(browser, license);
-      const lockHolder = await service.database.connect();
-      await lockHolder.query('begin');
-      await lockHolder.query('select from one_time_code where email = $1 for update', [license.email]);
-      const requests = {
-        'sign-in': () => signIn(browser, code),
-        request: () => requestCode(elsewhere, license.hint),
-      };
-      const order =
-        first === 'sign-in' ? (['sign-in', 'request'] as const) : (['request', 'sign-in'] as const);
-      const answers: Promise<readonly [string, number]>[] = [];
-      for (const [index, name] of order.entries()) {
-        answers.push(requests[name]().then(({ status }) => [name, status] as const));
-        await until(async () => (await waitingForLock()) > index);
-      }
-      await lockHolder.query('commit');
-      lockHolder.release();
-      expect(Object.fromEntries(await Promise.all(answers))).toEqual({
-        'sign-in': signedIn,
-        request: requested,
-      });
-    } finally {
-      await instance.close();
+    instance.clock.set(NOW);
+    const license = await fullLicense();
+    const [browser, elsewhere] = [new Browser(service), new Browser(instance)];
+    const code = await mailedCode(browser, license);
+    const lockHolder = await service.database.connect();
+    await lockHolder.query('begin');
+    await lockHolder.query('select from one_time_code where email = $1 for update', [license.email]);
+    const requests = {
+      'sign-in': () => signIn(browser, code),
+      request: () => requestCode(elsewhere, license.hint),
+    };
+    const order =
+      first === 'sign-in' ? (['sign-in', 'request'] as const) : (['request', 'sign-in'] as const);
+    const answers: Promise<readonly [string, number]>[] = [];
+    for (const [index, name] of order.entries()) {
+      answers.push(requests[name]().then(({ status }) => [name, status] as const));
+      await until(async () => (await waitingForLock()) > index);
     }
+    await lockHolder.query('commit');
+    lockHolder.release();
+    expect(Object.fromEntries(await Promise.all(answers))).toEqual({
+      'sign-in': signedIn,
+      request: requested,
+    });
+    await instance.close();
   },
 );
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { waitForJobs, outbox } from '../erasure/harness.js';
@@ -16,10 +16,6 @@ beforeAll(async () => {
   withoutSelfReleases = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
 });
 beforeEach(() => service.clock.set(NOW));
-afterAll(async () => {
-  await withoutSelfReleases.close();
-  await service.close();
-});
 
 async function activatedLicense(machines = 1) {
   const email = `${randomUUID()}@example.com`;

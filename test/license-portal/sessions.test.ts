@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { hash, randomBytes } from 'node:crypto';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { until } from '../support/until.js';
@@ -13,7 +13,6 @@ const HOUR_MS = 60 * MINUTE_MS;
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
 beforeEach(() => service.clock.set(NOW));
-afterAll(() => service.close());
 
 const WAITS_FOR_LOCK = `
   select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
@@ -224,14 +223,11 @@ test('without PUBLIC_URL the accepted origin is http://localhost with the port o
   const port = await freePort();
   const { databaseUrl, dataDir } = service;
   const onOwnPort = await Service.start({ databaseUrl, dataDir, environment: { PORT: String(port) } });
-  try {
-    expect(onOwnPort.url).toBe(`http://127.0.0.1:${port}`);
-    const license = await service.issue({ email: 'port@example.com' });
-    await new Browser(onOwnPort, `http://localhost:${port}`).signInByKey(license);
-    await expect(new Browser(onOwnPort).signInByKey(license)).rejects.toThrow('403');
-  } finally {
-    await onOwnPort.close();
-  }
+  expect(onOwnPort.url).toBe(`http://127.0.0.1:${port}`);
+  const license = await service.issue({ email: 'port@example.com' });
+  await new Browser(onOwnPort, `http://localhost:${port}`).signInByKey(license);
+  await expect(new Browser(onOwnPort).signInByKey(license)).rejects.toThrow('403');
+  await onOwnPort.close();
 });
 
 describe('a session by key ends', () => {

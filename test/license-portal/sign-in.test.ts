@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { hash } from 'node:crypto';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { sell } from '../erasure/harness.js';
@@ -8,7 +8,6 @@ import { Browser, COMMON_REFUSALS, commonRefusals, unseenResponses, withoutIds }
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
 beforeEach(() => service.clock.set(NOW));
-afterAll(() => service.close());
 
 const newBrowser = () => new Browser(service);
 const readLicenses = async (from: Browser) => (await from.call('GET', '/session')).json;
@@ -148,26 +147,23 @@ describe('the cookies', () => {
       dataDir: service.dataDir,
       environment: { PUBLIC_URL: `${origin}/shop` },
     });
-    try {
-      const license = await service.issue({ email: 'secure@example.com' });
-      const holder = new Browser(secure, origin);
-      const lines = [
-        ...(await holder.call('POST', '/session/code', { email: license.email })).cookies,
-        ...(await holder.signInByKey(license).then(() => holder.call('DELETE', '/session'))).cookies,
-      ];
-      expect(lines.map((line) => line.split('=')[0])).toEqual([
-        '__Host-mooring_code',
-        '__Host-mooring_holder',
-      ]);
-      for (const line of lines) {
-        expect(attributes(line)).toEqual(
-          expect.arrayContaining(['HttpOnly', 'Path=/', 'SameSite=Strict', 'Secure']),
-        );
-        expect(line).not.toMatch(/domain/i);
-      }
-    } finally {
-      await secure.close();
+    const license = await service.issue({ email: 'secure@example.com' });
+    const holder = new Browser(secure, origin);
+    const lines = [
+      ...(await holder.call('POST', '/session/code', { email: license.email })).cookies,
+      ...(await holder.signInByKey(license).then(() => holder.call('DELETE', '/session'))).cookies,
+    ];
+    expect(lines.map((line) => line.split('=')[0])).toEqual([
+      '__Host-mooring_code',
+      '__Host-mooring_holder',
+    ]);
+    for (const line of lines) {
+      expect(attributes(line)).toEqual(
+        expect.arrayContaining(['HttpOnly', 'Path=/', 'SameSite=Strict', 'Secure']),
+      );
+      expect(line).not.toMatch(/domain/i);
     }
+    await secure.close();
   });
 
   test('the database has only a hash of the session', async () => {

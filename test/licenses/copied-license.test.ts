@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { machineDigest } from '../../client/src/license-token.js';
 import { at, DAY, HOUR, MINUTE, START } from '../client/harness.js';
@@ -10,7 +10,6 @@ type State = Awaited<ReturnType<ConnectedComputer['state']>>;
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
 beforeEach(() => service.clock.set(new Date(START)));
-afterAll(() => service.close());
 
 const activeMachineIds = async ({ license_id }: { license_id: string }) => {
   const sql = 'select machine_id from activation where license_id = $1 and ended_at is null';

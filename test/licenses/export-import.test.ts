@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Service } from '../support/harness.js';
 import { Terminal, type Run } from '../support/processes/cli-harness.js';
 import { GUMROAD, KEYGEN, LEMON_SQUEEZY, PADDLE } from '../support/vendor-exports.js';
@@ -9,10 +9,6 @@ let terminal: Terminal;
 beforeAll(async () => {
   service = await Service.start();
   terminal = Terminal.beside(service);
-});
-afterAll(async () => {
-  terminal.close();
-  await service.close();
 });
 
 let files = 0;

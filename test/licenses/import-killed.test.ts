@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { Browser } from '../license-portal/harness.js';
 import { Service } from '../support/harness.js';
 import { importFromBench } from '../support/import-from-bench.js';
@@ -30,10 +30,6 @@ let terminal: Terminal;
 beforeAll(async () => {
   service = await Service.start();
   terminal = Terminal.beside(service);
-});
-afterAll(async () => {
-  terminal.close();
-  await service.close();
 });
 
 const count = async () =>

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { DataSource, type EntityManager } from 'typeorm';
 import { Clock } from '../../src/core/clock.js';
 import { Config } from '../../src/core/config.js';
@@ -20,7 +20,6 @@ beforeAll(async () => {
   dataSource = service.app.get(DataSource);
 });
 beforeEach(() => service.clock.set(NOW));
-afterAll(() => service.close());
 
 let keyCount = 0;
 const newKey = () => `ACME_AAAA-BBBB-${String((keyCount += 1)).padStart(4, '0')}-CCCC`;

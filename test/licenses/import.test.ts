@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { licenseKeyHash } from '../../src/keys/license-key.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { CLI, Terminal, type Run } from '../support/processes/cli-harness.js';
@@ -20,10 +20,6 @@ let terminal: Terminal;
 beforeAll(async () => {
   service = await Service.start();
   terminal = Terminal.beside(service);
-});
-afterAll(async () => {
-  terminal.close();
-  await service.close();
 });
 
 let state = seed;

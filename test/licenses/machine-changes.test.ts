@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { join } from 'node:path';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { KeyRing } from '../../src/keys/tokens/key-ring.js';
@@ -15,7 +15,6 @@ type Options = Parameters<typeof ConnectedComputer.create>[2];
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
 beforeEach(() => service.clock.set(new Date(START)));
-afterAll(() => service.close());
 
 async function activatedComputer(machines_allowed = 1, options?: Options) {
   const license = await service.issue({ machines_allowed });

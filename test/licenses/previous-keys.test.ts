@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { erase, staffHeaders } from '../erasure/harness.js';
@@ -12,10 +12,6 @@ let terminal: Terminal;
 beforeAll(async () => {
   service = await Service.start();
   terminal = Terminal.beside(service);
-});
-afterAll(async () => {
-  terminal.close();
-  await service.close();
 });
 
 let files = 0;

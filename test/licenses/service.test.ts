@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { AUDIT_CONTEXT, Service } from '../support/harness.js';
@@ -15,7 +15,6 @@ beforeAll(async () => {
   licenses = service.app.get(LicensesService);
 });
 beforeEach(() => service.clock.set(NOW.toISOString()));
-afterAll(() => service.close());
 
 const rowOf = async (id: string) => (await service.sql('select * from license where id = $1', [id]))[0]!;
 
@@ -75,11 +74,8 @@ test('the key of a revoked license cannot be mailed, and the reason is given', a
 
 test('outside production an empty database is accepted, and not reported as the wrong one', async () => {
   const empty = await Service.start();
-  try {
-    await expect(empty.app.get(LicensesService).assertDatabaseHasLicenses()).resolves.toBeUndefined();
-  } finally {
-    await empty.close();
-  }
+  await expect(empty.app.get(LicensesService).assertDatabaseHasLicenses()).resolves.toBeUndefined();
+  await empty.close();
 });
 
 describe('a change', () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { MailHarness } from './harness.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 
@@ -6,7 +6,6 @@ let harness: MailHarness;
 beforeAll(async () => {
   harness = await MailHarness.start();
 });
-afterAll(() => harness.close());
 
 /** Mails a key to this stored address. @returns the id of the license */
 async function send(email: string): Promise<string> {

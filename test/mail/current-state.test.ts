@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
@@ -12,7 +12,6 @@ beforeAll(async () => {
   harness = await MailHarness.start();
 });
 beforeEach(() => harness.smtp.behave());
-afterAll(() => harness.close());
 
 const mailsTo = (email: string) => harness.smtp.received.filter(({ to }) => to.includes(email));
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { LeakSearch, formsOfText } from '../support/leak-search.js';
 import { MailHarness } from './harness.js';
 import type { Misconduct, Stage } from './smtp-server.js';
@@ -17,7 +17,6 @@ beforeAll(async () => {
   });
 });
 beforeEach(() => harness.smtp.behave());
-afterAll(() => harness.close());
 
 /** Reads the rows of the job queue and of `mail_recipient`. */
 async function readStoredRows(): Promise<string[]> {

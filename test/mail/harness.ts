@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import pg from 'pg';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
-import { Service, type ServiceOptions } from '../support/harness.js';
+import { Service, type ServiceOptions, connect } from '../support/harness.js';
 import { SmtpServer } from './smtp-server.js';
 
 export const MAIL_FROM = 'Example App <licenses@example.com>';
@@ -54,8 +54,7 @@ export class JobWatch {
   }
 
   static async on(databaseUrl: string): Promise<JobWatch> {
-    const client = new pg.Client(databaseUrl);
-    await client.connect();
+    const client = await connect(databaseUrl);
     const watch = new JobWatch(client);
     await client.query(WATCH);
     return watch;

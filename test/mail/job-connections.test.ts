@@ -1,20 +1,17 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { Logger, runTaskList } from 'graphile-worker';
 import type pg from 'pg';
 import { DatabaseUrl, jobsPool } from '../../src/database/data-source.js';
 import { AppLogger } from '../../src/core/logger.js';
 import { JobWorker } from '../../src/mail/job-worker.js';
-import { createDatabase } from '../support/harness.js';
+import { createDatabase, type TestDatabase } from '../support/harness.js';
 
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 beforeAll(async () => {
   database = await createDatabase();
-});
-afterAll(async () => {
-  await database?.drop();
 });
 
 /** Waits until LISTEN is sent. @returns a function that makes it fail, as if its connection broke */

@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { createDatabase } from '../support/harness.js';
+import { afterEach, beforeAll, expect, test } from '@jest/globals';
+import { createDatabase, type TestDatabase } from '../support/harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { SmtpServer } from './smtp-server.js';
 import { report, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { temporaryFolder } from '../support/folders.js';
 
-const directory = mkdtempSync(join(tmpdir(), 'mooring-mail-'));
-let database: Awaited<ReturnType<typeof createDatabase>>;
+const directory = temporaryFolder();
+let database: TestDatabase;
 let smtp: SmtpServer;
 
 class Instance extends ServerProcess {
@@ -69,12 +67,6 @@ beforeAll(async () => {
   await Promise.all([start(), start()]);
 });
 afterEach(() => smtp.behave());
-afterAll(async () => {
-  await smtp?.close();
-  await Promise.all(instances.map((process) => process.end()));
-  await database?.drop();
-  rmSync(directory, { recursive: true, force: true });
-});
 
 const mailsTo = (email: string) => smtp.received.filter(({ to }) => to.includes(email));
 const untilDelivered = (email: string) => smtp.untilAccepted(({ to }) => to.includes(email));

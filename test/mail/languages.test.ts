@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { BUILT_IN_LANGUAGES } from '../../src/languages/built-in.js';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
@@ -34,7 +34,6 @@ describe.each(Object.keys(BUILT_IN_LANGUAGES))('in %s', (tag) => {
     });
     holder = new Browser(service);
   });
-  afterAll(() => service.close());
 
   test('each mail to a holder has its subject, and its key, code or links', async () => {
     const licenseId = await sell(service, email, `pi_${tag}`);
@@ -90,7 +89,6 @@ describe.each(Object.keys(BUILT_IN_LANGUAGES))('in %s', (tag) => {
 describe('a mail that is caused in the portal', () => {
   let service: Service;
   beforeAll(async () => void (service = await Service.start({ environment: { MAIL_LANGUAGE: 'ja' } })));
-  afterAll(() => service.close());
 
   test.each([
     ['fr-CH, de;q=0.5', 'fr'],

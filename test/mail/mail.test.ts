@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { IMPORTED_KEY_MAIL } from '../../src/licenses/license-mails.js';
 import { enqueueMails } from '../../src/mail/mail.service.js';
@@ -11,7 +11,6 @@ let harness: MailHarness;
 beforeAll(async () => {
   harness = await MailHarness.start({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
 });
-afterAll(() => harness.close());
 
 const KEY = /MOOR_[0-9A-Z]{4}(-[0-9A-Z]{4}){3}/g;
 const untilMailTo = (email: string, subject = /./) =>

@@ -18,68 +18,56 @@ async function countJobs(service: Service): Promise<() => Promise<number>> {
 
 test('with MAIL_NEW_ACTIVATIONS=true each new activation is mailed once, and a repeated or refused one is not', async () => {
   const service = await Service.start({ environment: { MAIL_NEW_ACTIVATIONS: 'true' } });
-  try {
-    const license = await service.issue({ email: 'ada@example.com', machines_allowed: 1 });
-    const jobs = await countJobs(service);
-    const activate = (machine: string) => service.activate(license, machine);
-    const statuses = [await activate('one'), await activate('one'), await activate('two')];
-    expect(statuses.map(({ status }) => status)).toEqual([201, 200, 409]);
-    expect(await jobs()).toBe(1);
-    await waitForJobs(service, TASK);
-    const mails = (await outbox(service)).filter(({ to }) => to === 'ada@example.com');
-    expect(mails.map(({ subject }) => subject)).toEqual([
-      'An unnamed machine now uses your license for com.example.app',
-    ]);
-    expect(mails[0]!.text).toContain(`Activation id: ends in ${statuses[0]!.json.activation.id.slice(-4)}\n`);
-  } finally {
-    await service.close();
-  }
+  const license = await service.issue({ email: 'ada@example.com', machines_allowed: 1 });
+  const jobs = await countJobs(service);
+  const activate = (machine: string) => service.activate(license, machine);
+  const statuses = [await activate('one'), await activate('one'), await activate('two')];
+  expect(statuses.map(({ status }) => status)).toEqual([201, 200, 409]);
+  expect(await jobs()).toBe(1);
+  await waitForJobs(service, TASK);
+  const mails = (await outbox(service)).filter(({ to }) => to === 'ada@example.com');
+  expect(mails.map(({ subject }) => subject)).toEqual([
+    'An unnamed machine now uses your license for com.example.app',
+  ]);
+  expect(mails[0]!.text).toContain(`Activation id: ends in ${statuses[0]!.json.activation.id.slice(-4)}\n`);
+  await service.close();
 });
 
 test('five concurrent requests for one machine create one activation and send one mail', async () => {
   const service = await Service.start({ environment: { MAIL_NEW_ACTIVATIONS: 'true' } });
-  try {
-    const license = await service.issue({ email: 'race@example.com', machines_allowed: 1 });
-    const answers = await Promise.all(Array.from({ length: 5 }, () => service.activate(license, 'one')));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 200, 200, 200, 201]);
-    await waitForJobs(service, TASK);
-    expect((await outbox(service)).filter(({ to }) => to === 'race@example.com')).toHaveLength(1);
-  } finally {
-    await service.close();
-  }
+  const license = await service.issue({ email: 'race@example.com', machines_allowed: 1 });
+  const answers = await Promise.all(Array.from({ length: 5 }, () => service.activate(license, 'one')));
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 200, 200, 200, 201]);
+  await waitForJobs(service, TASK);
+  expect((await outbox(service)).filter(({ to }) => to === 'race@example.com')).toHaveLength(1);
+  await service.close();
 });
 
 test('a hostile label and a hostile name of the product stay text, and the mail links the machine in the portal', async () => {
   const PRODUCT_NAME = '<b onclick=x>"Tom" & Jerry</b>';
   const harness = await MailHarness.start({ environment: { MAIL_NEW_ACTIVATIONS: 'true', PRODUCT_NAME } });
-  try {
-    const license = await harness.service.issue({ email: 'ada@example.com' });
-    const label = '<img src=x onerror=1> =?utf-8?Q?x?= {product} & "y"\r\nBcc: eve@example.com';
-    const { json } = await harness.service.activate(license, 'one', { hostname_hint: label });
-    const mail = await harness.smtp.untilAccepted(() => true);
-    const shown = label.replace('\r\n', '');
-    expect(mail.headers['subject']).toBe(`“${shown}” now uses your license for ${PRODUCT_NAME}`);
-    expect([mail.to, mail.headers['bcc']]).toEqual([['ada@example.com'], undefined]);
-    expect(mail.text.startsWith(`${PRODUCT_NAME}\n\n“${shown}” now uses`)).toBe(true);
-    expect(mail.html).toMatch(/<h1 [^>]*>&lt;b onclick=x&gt;&quot;Tom&quot; &amp; Jerry&lt;\/b&gt;<\/h1>/);
-    expect(mail.html).not.toMatch(/<(b|img)\b/);
-    const link = `${PUBLIC_URL}/portal/#activation=${json.activation.id}`;
-    expect(mail.text.split('\n')).toContain(link);
-    expect(mail.html).toContain(`<a href="${link}">Go to the license portal</a>`);
-  } finally {
-    await harness.close();
-  }
+  const license = await harness.service.issue({ email: 'ada@example.com' });
+  const label = '<img src=x onerror=1> =?utf-8?Q?x?= {product} & "y"\r\nBcc: eve@example.com';
+  const { json } = await harness.service.activate(license, 'one', { hostname_hint: label });
+  const mail = await harness.smtp.untilAccepted(() => true);
+  const shown = label.replace('\r\n', '');
+  expect(mail.headers['subject']).toBe(`“${shown}” now uses your license for ${PRODUCT_NAME}`);
+  expect([mail.to, mail.headers['bcc']]).toEqual([['ada@example.com'], undefined]);
+  expect(mail.text.startsWith(`${PRODUCT_NAME}\n\n“${shown}” now uses`)).toBe(true);
+  expect(mail.html).toMatch(/<h1 [^>]*>&lt;b onclick=x&gt;&quot;Tom&quot; &amp; Jerry&lt;\/b&gt;<\/h1>/);
+  expect(mail.html).not.toMatch(/<(b|img)\b/);
+  const link = `${PUBLIC_URL}/portal/#activation=${json.activation.id}`;
+  expect(mail.text.split('\n')).toContain(link);
+  expect(mail.html).toContain(`<a href="${link}">Go to the license portal</a>`);
+  await harness.close();
 });
 
 test('by default a new activation is not mailed', async () => {
   const service = await Service.start();
-  try {
-    await service.activate(await service.issue(), 'one');
-    const jobs = await service.sql('select from graphile_worker.jobs where task_identifier = $1', [TASK]);
-    expect(jobs).toEqual([]);
-    await waitForJobs(service, TASK);
-    expect(await outbox(service)).toEqual([]);
-  } finally {
-    await service.close();
-  }
+  await service.activate(await service.issue(), 'one');
+  const jobs = await service.sql('select from graphile_worker.jobs where task_identifier = $1', [TASK]);
+  expect(jobs).toEqual([]);
+  await waitForJobs(service, TASK);
+  expect(await outbox(service)).toEqual([]);
+  await service.close();
 });

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createDatabase } from '../support/harness.js';
+import { beforeAll, expect, test } from '@jest/globals';
+import { createDatabase, type TestDatabase } from '../support/harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { SmtpServer } from './smtp-server.js';
 import { report, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { temporaryFolder } from '../support/folders.js';
+import { afterThisFile } from '../support/of-this-file.js';
 
 /** After this many refused connections both worker pools have ended and have tried to reconnect. */
 const REFUSED_CONNECTIONS = 8;
@@ -33,6 +32,7 @@ class Forwarder {
 
   async listen(): Promise<number> {
     await once(this.#server.listen(0, '127.0.0.1'), 'listening');
+    afterThisFile(() => this.remove());
     return (this.#server.address() as AddressInfo).port;
   }
 
@@ -63,8 +63,8 @@ class Forwarder {
   }
 }
 
-const directory = mkdtempSync(join(tmpdir(), 'mooring-mail-outage-'));
-let database: Awaited<ReturnType<typeof createDatabase>>;
+const directory = temporaryFolder();
+let database: TestDatabase;
 let forwarder: Forwarder;
 let smtp: SmtpServer;
 let service: ServerProcess;
@@ -88,13 +88,6 @@ beforeAll(async () => {
     ...TAKES_PURCHASES,
   });
   await service.ready();
-});
-afterAll(async () => {
-  await service?.end();
-  await smtp?.close();
-  forwarder?.remove();
-  await database?.drop();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 async function sell(email: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { Service } from '../support/harness.js';
@@ -15,10 +15,6 @@ beforeAll(async () => {
   service = await Service.start({ environment: { PUBLIC_URL, PRODUCT: 'com.example.editor' } });
   jobs = await JobWatch.on(service.databaseUrl);
   outbox = join(service.dataDir, 'outbox');
-});
-afterAll(async () => {
-  await jobs.close();
-  await service.close();
 });
 
 async function sell(email: string): Promise<string> {

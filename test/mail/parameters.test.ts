@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { Logo } from '../../src/brand/logo.js';
 import { Config } from '../../src/core/config.js';
 import { Mailer } from '../../src/mail/mailer.js';
@@ -12,7 +12,6 @@ beforeAll(async () => {
   smtp = await SmtpServer.start();
 });
 afterEach(() => void jest.restoreAllMocks());
-afterAll(() => smtp.close());
 
 /** No server listens at this address. */
 const UNUSED_ADDRESS = '127.0.0.1:9';

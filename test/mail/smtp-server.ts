@@ -4,6 +4,7 @@ import { TLSSocket } from 'node:tls';
 import type { Certificate } from '../support/certificate.js';
 import { parseMail, type Mail } from './message.js';
 import { freePort } from '../support/processes/server-process.js';
+import { afterThisFile } from '../support/of-this-file.js';
 
 /** The SMTP stage at which the server misbehaves; `message` is after the last line of the mail. */
 export type Stage = 'connect' | 'ehlo' | 'auth' | 'mail' | 'rcpt' | 'data' | 'message';
@@ -40,6 +41,7 @@ export class SmtpServer {
   static async start(): Promise<SmtpServer> {
     const server = new SmtpServer();
     await server.listen();
+    afterThisFile(() => server.close());
     return server;
   }
 

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { Logo } from '../../src/brand/logo.js';
 import { Config } from '../../src/core/config.js';
 import { Mailer } from '../../src/mail/mailer.js';
@@ -8,16 +8,8 @@ import { SmtpServer } from './smtp-server.js';
 import { english } from '../support/languages.js';
 
 const certificate = makeCertificate('127.0.0.1');
-const closing: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  for (const each of closing.splice(0)) await each.close();
-});
-
-async function startHarness(parameters: `?${string}`): Promise<MailHarness> {
-  const harness = await MailHarness.start({ credentials: 'user:password@', parameters });
-  closing.push(harness);
-  return harness;
-}
+const startHarness = (parameters: `?${string}`) =>
+  MailHarness.start({ credentials: 'user:password@', parameters });
 
 test('with requireTLS and a server without TLS, neither the mail nor the password is sent', async () => {
   const harness = await startHarness('?requireTLS=true');
@@ -35,7 +27,6 @@ test('with requireTLS and a server without TLS, neither the mail nor the passwor
 
 test('with requireTLS a mail is sent encrypted to a server with a valid certificate', async () => {
   const smtp = await SmtpServer.start();
-  closing.push(smtp);
   smtp.certificate = certificate;
   const ca = encodeURIComponent(certificate.cert);
   const SMTP_URL = `smtp://user:password@127.0.0.1:${smtp.port}?requireTLS=true&tls.ca=${ca}`;

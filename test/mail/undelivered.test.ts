@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import pg from 'pg';
 import type { FailingMail } from '../../src/mail/waiting-mail.js';
 import { Terminal } from '../support/processes/cli-harness.js';
-import { AUDIT_CONTEXT, createDatabase } from '../support/harness.js';
+import { AUDIT_CONTEXT, createDatabase, connect, type TestDatabase } from '../support/harness.js';
 import { MailHarness } from './harness.js';
 import type { Misconduct, Stage } from './smtp-server.js';
 
@@ -42,10 +42,6 @@ beforeAll(async () => {
   ids.push(await harness.sell('buyer-refused@example.com'));
   await harness.jobs.untilFailed(ids.at(-1)!);
   await harness.postponeFailedJobs();
-});
-afterAll(async () => {
-  terminal.close();
-  await harness.close();
 });
 
 const reasons = [...misconducts.map(([, , reason]) => reason), `${UNREACHABLE} (ECONNREFUSED)`];
@@ -182,30 +178,21 @@ test.each<Stage>(['connect', 'rcpt', 'message'])(
   'a delivery to a mail server that does not answer at %s times out',
   async (stage) => {
     const withTimeouts = await MailHarness.start({ parameters: '?greetingTimeout=300&socketTimeout=300' });
-    try {
-      withTimeouts.smtp.misbehave(stage, 'stall');
-      const id = await withTimeouts.sell('waiting@example.com');
-      expect((await withTimeouts.jobs.untilFailed(id)).last_error).toBe(`${UNREACHABLE} (ETIMEDOUT)`);
-    } finally {
-      await withTimeouts.close();
-    }
+    withTimeouts.smtp.misbehave(stage, 'stall');
+    const id = await withTimeouts.sell('waiting@example.com');
+    expect((await withTimeouts.jobs.untilFailed(id)).last_error).toBe(`${UNREACHABLE} (ETIMEDOUT)`);
+    await withTimeouts.close();
   },
 );
 
 describe('without a running service', () => {
-  let created: Awaited<ReturnType<typeof createDatabase>>;
+  let created: TestDatabase;
   let database: pg.Client;
   let withoutService: Terminal;
   beforeAll(async () => {
     created = await createDatabase();
-    database = new pg.Client(created.url);
-    await database.connect();
+    database = await connect(created.url);
     withoutService = new Terminal({ DATABASE_URL: created.url });
-  });
-  afterAll(async () => {
-    withoutService.close();
-    await database.end();
-    await created.drop();
   });
 
   /** Records a purchase, whose mail waits, and changes the job. @returns the id of the license */

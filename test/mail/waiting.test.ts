@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { ReleaseService } from '../../src/releases/release.service.js';
@@ -14,7 +14,6 @@ beforeAll(async () => {
   harness = await MailHarness.start({ environment: TAKES_PURCHASES });
 });
 beforeEach(() => harness.smtp.behave());
-afterAll(() => harness.close());
 
 async function buy(email: string): Promise<number> {
   const body = { transaction_id: randomUUID(), email, status: 'paid' };

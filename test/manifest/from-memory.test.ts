@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { Service } from '../support/harness.js';
 import { publish } from './publish.js';
 import { exchange, request } from '../support/http/raw-http.js';
@@ -11,7 +11,6 @@ beforeAll(async () => {
   await publish(service, '1.0.0');
   ({ etag } = (await service.call('GET', '/v1/manifest')).headers as { etag: string });
 });
-afterAll(() => service.close());
 
 // The service answers `manifest` from memory. `%6Danifest` is the same path, but only the framework decodes it.
 test.each([

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createPublicKey, verify, type JsonWebKey } from 'node:crypto';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -15,10 +15,6 @@ let other: Service;
 beforeAll(async () => {
   service = await Service.start();
   other = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
-});
-afterAll(async () => {
-  await other.close();
-  await service.close();
 });
 
 const read = (headers: Record<string, string> = {}, path = '/v1/manifest', method = 'GET') =>
@@ -154,17 +150,14 @@ describe('once a version is published', () => {
 
 test('also_available has all versions of five years of monthly versions with rising minimums', async () => {
   const own = await Service.start();
-  try {
-    const minimum = (month: number) => new Date(Date.UTC(2027, month, 1)).toISOString().replace('.000Z', 'Z');
-    for (let month = 0; month < 60; month++) await publish(own, `2.${month}`, minimum(month));
-    const { json } = await own.call('GET', '/v1/manifest');
-    const { also_available } = JSON.parse(json.signed) as { also_available: { version: string }[] };
-    expect(also_available.map(({ version }) => version)).toEqual(
-      Array.from({ length: 59 }, (_, i) => `2.${58 - i}`),
-    );
-  } finally {
-    await own.close();
-  }
+  const minimum = (month: number) => new Date(Date.UTC(2027, month, 1)).toISOString().replace('.000Z', 'Z');
+  for (let month = 0; month < 60; month++) await publish(own, `2.${month}`, minimum(month));
+  const { json } = await own.call('GET', '/v1/manifest');
+  const { also_available } = JSON.parse(json.signed) as { also_available: { version: string }[] };
+  expect(also_available.map(({ version }) => version)).toEqual(
+    Array.from({ length: 59 }, (_, i) => `2.${58 - i}`),
+  );
+  await own.close();
 });
 
 test('the tests of this file have seen every documented response but 500 and 503', () => {

@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { publicJwk, publicKeyFromX, thumbprint } from '../../src/keys/ed25519/ed25519.js';
@@ -12,6 +11,7 @@ import {
   type ManifestContent,
   type SignedManifest,
 } from '../../src/keys/manifests/signed-manifest.js';
+import { temporaryFolder } from '../support/folders.js';
 
 // LibreSSL, which is `openssl` on macOS, has no -rawin. Where it is installed, Node's WebCrypto verifies instead.
 const help = spawnSync('openssl', ['pkeyutl', '-help']);
@@ -21,18 +21,14 @@ const hasOpenssl = `${help.stdout?.toString()}${help.stderr?.toString()}`.includ
 async function isValidSignature(x: string, bytes: Buffer, signature: Buffer): Promise<boolean> {
   const key = publicKeyFromX(x);
   if (!hasOpenssl) return isValidInWebCrypto(key, bytes, signature);
-  const dir = mkdtempSync(join(tmpdir(), 'mooring-openssl-'));
-  try {
-    const at = (name: string) => join(dir, name);
-    writeFileSync(at('public.pem'), key.export({ format: 'pem', type: 'spki' }));
-    writeFileSync(at('signed'), bytes);
-    writeFileSync(at('signature'), signature);
-    const files = ['-inkey', at('public.pem'), '-in', at('signed'), '-sigfile', at('signature')];
-    const { status, stdout } = spawnSync('openssl', ['pkeyutl', '-verify', '-pubin', '-rawin', ...files]);
-    return status === 0 && stdout.toString().includes('Verified Successfully');
-  } finally {
-    rmSync(dir, { recursive: true });
-  }
+  const dir = temporaryFolder();
+  const at = (name: string) => join(dir, name);
+  writeFileSync(at('public.pem'), key.export({ format: 'pem', type: 'spki' }));
+  writeFileSync(at('signed'), bytes);
+  writeFileSync(at('signature'), signature);
+  const files = ['-inkey', at('public.pem'), '-in', at('signed'), '-sigfile', at('signature')];
+  const { status, stdout } = spawnSync('openssl', ['pkeyutl', '-verify', '-pubin', '-rawin', ...files]);
+  return status === 0 && stdout.toString().includes('Verified Successfully');
 }
 
 async function isValidInWebCrypto(key: KeyObject, bytes: Buffer, signature: Buffer): Promise<boolean> {

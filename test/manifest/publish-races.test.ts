@@ -1,26 +1,21 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { LOCKS } from '../../src/database/locks.js';
 import { parseSigned, type ManifestContent } from '../../src/keys/manifests/signed-manifest.js';
 import { manifestDigest, PublishError } from '../../src/manifest/manifest.rules.js';
 import { Publisher, PUBLISH } from '../support/processes/cli-harness.js';
-import { createDatabase } from '../support/harness.js';
+import { createDatabase, connect, type TestDatabase } from '../support/harness.js';
 import { readPrivateKey, openManifests } from './hand-signed-manifests.js';
 
 const ROUNDS = 20;
 const PUBLISHERS = 5;
 
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let sql: pg.Client;
 beforeAll(async () => {
   database = await createDatabase();
-  sql = new pg.Client(database.url);
-  await sql.connect();
-});
-afterAll(async () => {
-  await sql.end();
-  await database.drop();
+  sql = await connect(database.url);
 });
 
 const rows = async () =>
@@ -30,32 +25,28 @@ const refusalFor = (live: ManifestContent) =>
 
 test('of two concurrent commands one publishes, and the other reports the live version', async () => {
   const publisher = await Publisher.at(database.url);
-  try {
-    await using manifests = await openManifests(database.url, readPrivateKey(publisher.file('two.pem')));
-    await manifests.publish(manifests.next('1.0'));
-    const documents = ['1.1', '1.2'].map((version) => manifests.sign(manifests.next(version)));
-    // Both commands wait for this lock, so that it does not matter which of them starts first.
-    await sql.query('select pg_advisory_lock($1)', [LOCKS.publish]);
-    const runs = documents.map((document) =>
-      publisher.run([...PUBLISH, publisher.writeDocument(`${document.version}.json`, document), '--json']),
-    );
-    const waiting = `select count(*)::int from pg_locks where locktype = 'advisory' and not granted and objid = $1
-      and database = (select oid from pg_database where datname = current_database())`;
-    for (let count = 0; count < 2;) count = (await sql.query(waiting, [LOCKS.publish])).rows[0].count;
-    await sql.query('select pg_advisory_unlock($1)', [LOCKS.publish]);
-    // No service is at the public address, so the command that publishes ends with 1 as well, but prints what is live.
-    const [winner, loser] = (await Promise.all(runs)).toSorted((a) => (a.json ? -1 : 1));
-    await manifests.service.refresh();
-    const live = manifests.service.live!.content;
-    expect(winner).toMatchObject({ code: 1, json: { sequence: 2, version: live.version } });
-    expect(loser).toMatchObject({ code: 1, stdout: '', stderr: `${refusalFor(live)}\n` });
-    expect(await rows()).toHaveLength(2);
-    const audit = await sql.query('select change from audit_event order by at desc, id desc limit 1');
-    const before = { sequence: 1, version: '1.0' };
-    expect(audit.rows).toEqual([{ change: { sequence: 2, version: live.version, before } }]);
-  } finally {
-    publisher.close();
-  }
+  await using manifests = await openManifests(database.url, readPrivateKey(publisher.file('two.pem')));
+  await manifests.publish(manifests.next('1.0'));
+  const documents = ['1.1', '1.2'].map((version) => manifests.sign(manifests.next(version)));
+  // Both commands wait for this lock, so that it does not matter which of them starts first.
+  await sql.query('select pg_advisory_lock($1)', [LOCKS.publish]);
+  const runs = documents.map((document) =>
+    publisher.run([...PUBLISH, publisher.writeDocument(`${document.version}.json`, document), '--json']),
+  );
+  const waiting = `select count(*)::int from pg_locks where locktype = 'advisory' and not granted and objid = $1
+    and database = (select oid from pg_database where datname = current_database())`;
+  for (let count = 0; count < 2;) count = (await sql.query(waiting, [LOCKS.publish])).rows[0].count;
+  await sql.query('select pg_advisory_unlock($1)', [LOCKS.publish]);
+  // No service is at the public address, so the command that publishes ends with 1 as well, but prints what is live.
+  const [winner, loser] = (await Promise.all(runs)).toSorted((a) => (a.json ? -1 : 1));
+  await manifests.service.refresh();
+  const live = manifests.service.live!.content;
+  expect(winner).toMatchObject({ code: 1, json: { sequence: 2, version: live.version } });
+  expect(loser).toMatchObject({ code: 1, stdout: '', stderr: `${refusalFor(live)}\n` });
+  expect(await rows()).toHaveLength(2);
+  const audit = await sql.query('select change from audit_event order by at desc, id desc limit 1');
+  const before = { sequence: 1, version: '1.0' };
+  expect(audit.rows).toEqual([{ change: { sequence: 2, version: live.version, before } }]);
 });
 
 test(`${ROUNDS} rounds of ${PUBLISHERS} concurrent publishers at each of two instances: in each round one succeeds, and the chain has no gap`, async () => {
@@ -107,6 +98,5 @@ test(`${ROUNDS} rounds of ${PUBLISHERS} concurrent publishers at each of two ins
     expect(audit.rows).toEqual([{ count: ROUNDS }]);
   } finally {
     await client.end();
-    await own.drop();
   }
 });

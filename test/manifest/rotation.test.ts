@@ -40,8 +40,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const app of [oldest, middle, newest]) await app.quit();
-  await service.close();
-  terminal.close();
 });
 
 test('a manifest signed with the current and the next key: clients that trust either key get the update', async () => {
@@ -120,13 +118,10 @@ test('after a restart the server lists the new keys in /v1/keys, and serves the 
   const before = await service.call('GET', '/v1/manifest');
   const { databaseUrl, dataDir } = service;
   const restarted = await Service.start({ databaseUrl, dataDir, environment });
-  try {
-    expect(await readListedKeys(restarted)).toEqual(['k3', 'k4']);
-    const { text, headers } = await restarted.call('GET', '/v1/manifest');
-    expect([text, headers['etag']]).toEqual([before.text, before.headers['etag']]);
-  } finally {
-    await restarted.close();
-  }
+  expect(await readListedKeys(restarted)).toEqual(['k3', 'k4']);
+  const { text, headers } = await restarted.call('GET', '/v1/manifest');
+  expect([text, headers['etag']]).toEqual([before.text, before.headers['etag']]);
+  await restarted.close();
 });
 
 /** An application with the reference client, built with these two keys. */

@@ -15,7 +15,7 @@ import {
 } from '../../src/keys/manifests/signed-manifest.js';
 import { PublishError } from '../../src/manifest/manifest.rules.js';
 import { ManifestService } from '../../src/manifest/manifest.service.js';
-import { createDatabase } from '../support/harness.js';
+import { createDatabase, connect, type TestDatabase } from '../support/harness.js';
 import { signUnchecked, openManifests, nextContent, type Manifests } from './hand-signed-manifests.js';
 
 const AUDIT_CONTEXT = { actor: 'test', reason: null };
@@ -29,20 +29,15 @@ const { privateKey } = generateKeyPairSync('ed25519');
 const IS_WITHDRAWAL = true;
 
 describe('a publisher', () => {
-  let database: Awaited<ReturnType<typeof createDatabase>>;
+  let database: TestDatabase;
   let sql: pg.Client;
   let manifests: Manifests;
   beforeAll(async () => {
     database = await createDatabase();
-    sql = new pg.Client(database.url);
-    await sql.connect();
+    sql = await connect(database.url);
     manifests = await openManifests(database.url, privateKey);
   });
-  afterAll(async () => {
-    await manifests[Symbol.asyncDispose]();
-    await sql.end();
-    await database.drop();
-  });
+  afterAll(() => manifests[Symbol.asyncDispose]());
 
   const audit = async () => (await sql.query('select action, change from audit_event order by at, id')).rows;
 

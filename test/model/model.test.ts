@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, test } from '@jest/globals';
+import { beforeAll, test } from '@jest/globals';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import fc from 'fast-check';
 import { rfc3339 } from '../../src/core/clock.js';
@@ -44,9 +44,6 @@ beforeAll(async () => {
   };
   await restartSecond();
   await stopScheduledJobs(one);
-});
-afterAll(async () => {
-  for (const service of instances.toReversed()) await service.close();
 });
 
 let scenarioCount = 0;

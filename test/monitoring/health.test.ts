@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { beforeAll, expect, jest, test } from '@jest/globals';
 import type pg from 'pg';
 import { DeadlineClient } from '../../src/database/deadline-client.js';
 import { SHARED_RESULT_LIMITS } from '../../src/monitoring/warnings/shared-result.js';
@@ -6,7 +6,6 @@ import { Service } from '../support/harness.js';
 
 let service: Service;
 beforeAll(async () => void (service = await Service.start()));
-afterAll(() => service.close());
 
 test('the service is live and ready, without warnings, as soon as it listens', async () => {
   expect((await service.call('GET', '/health/live')).json).toEqual({ status: 'ok' });

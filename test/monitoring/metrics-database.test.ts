@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { poolOf } from '../../src/database/data-source.js';
-import { createDatabase, Service, withLimitsOfProduction } from '../support/harness.js';
+import { createDatabase, Service, withLimitsOfProduction, type TestDatabase } from '../support/harness.js';
 import { loopTime } from '../support/loop-time.js';
 import { TcpProxy } from '../support/databases/outage-harness.js';
 import { change, only, scrape, scrapeUntil } from '../support/http/scrape.js';
@@ -14,7 +14,7 @@ jest.spyOn(console, 'trace').mockImplementation(() => undefined);
 
 /** A TCP proxy between the service and the database. DATABASE_READ_URL leads through it to the same database. */
 const proxy = new TcpProxy();
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let service: Service;
 beforeAll(async () => {
   database = await createDatabase();
@@ -24,11 +24,6 @@ beforeAll(async () => {
   url.port = String(proxy.port);
   const environment = { METRICS_PORT: '0', DATABASE_READ_URL: url.href };
   service = await Service.start({ databaseUrl: url.href, environment });
-});
-afterAll(async () => {
-  await service?.close();
-  proxy.close();
-  await database?.drop();
 });
 
 describe('the metrics of the database', () => {

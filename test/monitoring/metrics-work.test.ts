@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { packageVersion } from '../../src/core/package-version.js';
 import { Service } from '../support/harness.js';
 import { change, labelsOf, only, scrape, scrapeText, scrapeUntil } from '../support/http/scrape.js';
@@ -13,7 +13,6 @@ beforeAll(async () => {
   service = await Service.start({ environment: { METRICS_PORT: '0' } });
   token = (await service.activate(await service.issue())).json.token as string;
 });
-afterAll(() => service.close());
 
 describe('heartbeats', () => {
   test('are counted by the database that decided, whether confirmed or refused', async () => {

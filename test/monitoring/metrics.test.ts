@@ -1,9 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { MetricsService } from '../../src/monitoring/metrics/metrics.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { waitForJobs } from '../erasure/harness.js';
@@ -11,6 +8,7 @@ import { createDatabase, Service } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
 import { ServerProcess } from '../support/processes/server-process.js';
 import { metricsUrl, scrape } from '../support/http/scrape.js';
+import { temporaryFolder } from '../support/folders.js';
 
 let service: Service;
 let url: string;
@@ -20,7 +18,6 @@ beforeAll(async () => {
   });
   url = metricsUrl(service);
 });
-afterAll(() => service.close());
 
 const samples = () => scrape(service);
 
@@ -120,17 +117,14 @@ test('the main port serves no metrics', async () => {
 
 test('without METRICS_PORT there is no second port, and no request is counted', async () => {
   const without = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
-  try {
-    expect(without.app.get(MetricsService).address()).toBeUndefined();
-    expect(without.app.getHttpAdapter().getInstance().requestCounts).toBeUndefined();
-  } finally {
-    await without.close();
-  }
+  expect(without.app.get(MetricsService).address()).toBeUndefined();
+  expect(without.app.getHttpAdapter().getInstance().requestCounts).toBeUndefined();
+  await without.close();
 });
 
 test('a METRICS_PORT that is in use or invalid gives one sentence and exit code 2', async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'mooring-metrics-'));
-  const { url: DATABASE_URL, drop } = await createDatabase();
+  const directory = temporaryFolder();
+  const { url: DATABASE_URL } = await createDatabase();
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const port = String((taken.address() as AddressInfo).port);
@@ -150,8 +144,6 @@ test('a METRICS_PORT that is in use or invalid gives one sentence and exit code 
   } finally {
     await Promise.all([busy!, wrong!].map((process) => process.end('SIGKILL')));
     taken.close();
-    await drop();
-    rmSync(directory, { recursive: true, force: true });
   }
 });
 

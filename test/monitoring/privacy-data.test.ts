@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { BUILT_IN_DESCRIPTIONS, BUILT_IN_LANGUAGES } from '../../src/languages/built-in.js';
 import { EXEMPT_TABLES, createRetentionPolicy } from '../../src/retention/policy.js';
@@ -21,7 +21,6 @@ let service: Service;
 beforeAll(async () => void (service = await Service.start()));
 // A response is cached for a minute, and each test needs a new one.
 beforeEach(() => service.clock.advance(60_000));
-afterAll(() => service.close());
 
 const read = (query = '') => service.call('GET', `/privacy/data${query}`);
 const run = (asOf: string) => service.app.get(RetentionService).run(new Date(asOf));

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { Service } from '../support/harness.js';
 import { whileLocked } from '../support/tables.js';
@@ -15,7 +15,6 @@ beforeAll(async () => {
 afterEach(() =>
   service.sql('truncate telemetry_inbox, telemetry, activation, license, erasure_request cascade'),
 );
-afterAll(() => service.close());
 
 const warnings = async (): Promise<string[]> => {
   const { status, json } = await service.call('GET', '/health/ready');

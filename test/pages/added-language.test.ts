@@ -1,15 +1,15 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
+import { temporaryFolder } from '../support/folders.js';
 
 const MARKUP = '<img src=x onerror="document.title=1"><b>Licentie</b> &amp;';
 const LONG_WORD = 'ververververververververververververververververververververververververlengd';
 
-const folder = mkdtempSync(join(tmpdir(), 'mooring-languages-'));
+const folder = temporaryFolder();
 let service: Service;
 let origin: string;
 beforeAll(async () => {
@@ -27,10 +27,6 @@ beforeAll(async () => {
   mkdirSync(join(folder, 'descriptions'));
   writeLanguage('descriptions/nl.json', { 'Licenses.': 'Licenties.' });
   ({ service, origin } = await startForBrowser({ environment: { LANGUAGES_DIR: folder } }));
-});
-afterAll(async () => {
-  await service.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 const browser = TestBrowser.startForFile();
 

@@ -1,12 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { openByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
+import { temporaryFolder } from '../support/folders.js';
 
 const PRODUCT = 'Fjord “Editor” <b>&amp;';
 const VENDOR = 'Example & <img src=x onerror=alert(1)> Söhne';
@@ -14,7 +14,7 @@ const VENDOR = 'Example & <img src=x onerror=alert(1)> Söhne';
 const PRIVACY = 'https://example.com/privacy/'.padEnd(500, 'w');
 const RENEWAL = 'https://example.com/renew/'.padEnd(500, 'w');
 
-const folder = mkdtempSync(join(tmpdir(), 'mooring-brand-'));
+const folder = temporaryFolder();
 let service: Service;
 let origin: string;
 beforeAll(async () => {
@@ -35,10 +35,6 @@ beforeAll(async () => {
       LOGO_FILE: logo,
     },
   }));
-});
-afterAll(async () => {
-  await service.close();
-  rmSync(folder, { recursive: true, force: true });
 });
 const browser = TestBrowser.startForFile();
 

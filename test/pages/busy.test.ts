@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../support/until.js';
 import type { Service } from '../support/harness.js';
@@ -13,7 +13,6 @@ let origin: string;
 beforeAll(async () => {
   ({ service, origin } = await startForBrowser({ environment: { SELF_RELEASES_PER_YEAR: '1' } }));
 });
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 /** A button whose request takes long. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
@@ -22,7 +22,6 @@ beforeAll(async () => {
   ({ service, origin } = await startForBrowser());
   license = await service.issue({ email: 'ada@example.com' });
 });
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 /** Everything that the pages of a browser write to the console. No line is left out, other than in `TestBrowser`. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import type { Service } from '../support/harness.js';
@@ -17,7 +17,6 @@ beforeAll(async () => {
   for (const label of ['Studio Mac', 'MacBook Air'])
     await insertReleaseRequest(service, await activateMachine(service, license, label), 'Sold');
 });
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 /**

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { BUILT_IN_LANGUAGES } from '../../src/languages/built-in.js';
 import { codeAfter } from '../license-portal/harness.js';
 import type { Service } from '../support/harness.js';
@@ -13,7 +13,6 @@ beforeAll(
   async () =>
     void ({ service, origin } = await startForBrowser({ environment: { SELF_RELEASES_PER_YEAR: '1' } })),
 );
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 test.each([

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { Locator, Page } from 'playwright-core';
 import type { PrivacyData } from '../../web/shared/api/api-types.js';
@@ -29,7 +29,6 @@ beforeAll(async () => {
   const environment = { SELF_RELEASES_PER_YEAR: '2', PRODUCT_NAME: PRODUCT };
   ({ service, origin } = await startForBrowser({ environment, clock: new FakeClock(new Date(START)) }));
 });
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 let license: HolderCredentials & { license_id: string };

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
@@ -39,7 +39,6 @@ beforeAll(async () => {
   }));
   license = await service.issue({ email: 'hostile@example.com', machines_allowed: 20 });
 });
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 /** Lists the elements that are beyond an edge of the window, or that cut off their text. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import type { Page, Route } from 'playwright-core';
@@ -21,7 +21,6 @@ beforeAll(async () => {
   const environment = { SELF_RELEASES_PER_YEAR: '5' };
   ({ service, origin } = await startForBrowser({ environment, clock: new FakeClock(new Date(NOW)) }));
 });
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 let license: HolderCredentials;

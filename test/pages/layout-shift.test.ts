@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { Page, Route } from 'playwright-core';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
@@ -56,7 +56,6 @@ beforeAll(async () => {
   await service.app.get(ErasureService).request('other@example.com');
   await fillFleet();
 });
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 async function fillFleet(): Promise<void> {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '../support/until.js';
 import { Service } from '../support/harness.js';
 import { exchange, request } from '../support/http/raw-http.js';
@@ -16,7 +16,6 @@ const dist = new URL('../../web/dist/', import.meta.url);
 let service: Service;
 let origin: string;
 beforeAll(async () => void ({ service, origin } = await startForBrowser()));
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>

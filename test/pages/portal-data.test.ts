@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { retryWhileUnavailable, FakeClock, Service } from '../support/harness.js';
 import { waitForJobs, sell } from '../erasure/harness.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
@@ -18,7 +18,6 @@ let origin: string;
 beforeAll(async () => {
   ({ service, origin } = await startForBrowser({ clock: new FakeClock(new Date(NOW)) }));
 });
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 let license: HolderCredentials;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import type { Service } from '../support/harness.js';
@@ -12,7 +12,6 @@ const ON_DEMAND = '**/assets/on-demand-*.js';
 let service: Service;
 let origin: string;
 beforeAll(async () => void ({ service, origin } = await startForBrowser()));
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 let license: HolderCredentials;

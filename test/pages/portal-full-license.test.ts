@@ -1,7 +1,5 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { LicenseProblem, MooringClient } from '../../client/src/client.js';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
@@ -19,17 +17,13 @@ import {
   type HolderCredentials,
 } from './steps.js';
 import { startForBrowser } from './service.js';
+import { temporaryFolder } from '../support/folders.js';
 
 let service: Service;
 let origin: string;
-let folder: string;
+const folder = temporaryFolder();
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'mooring-full-'));
   ({ service, origin } = await startForBrowser({ environment: { SELF_RELEASES_PER_YEAR: '1' } }));
-});
-afterAll(async () => {
-  await service.close();
-  await rm(folder, { recursive: true, force: true });
 });
 const browser = TestBrowser.startForFile();
 

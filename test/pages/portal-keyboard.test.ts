@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { FakeClock, type Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
@@ -16,7 +16,6 @@ beforeAll(async () => {
   const environment = { SELF_RELEASES_PER_YEAR: '1' };
   ({ service, origin } = await startForBrowser({ environment, clock: new FakeClock(new Date(START)) }));
 });
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 let license: HolderCredentials;

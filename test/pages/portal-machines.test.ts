@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { outbox } from '../erasure/harness.js';
 import { until } from '../support/until.js';
@@ -12,7 +12,6 @@ import { focusWindow, headline, machineRow, openByCode, openByKey } from './port
 import { codeAfter } from '../license-portal/harness.js';
 import {
   activateMachine,
-  expectApart,
   expectExactTime,
   expectFocus,
   expectAnnounced,
@@ -29,7 +28,6 @@ beforeAll(async () => {
   const environment = { SELF_RELEASES_PER_YEAR: '1' };
   ({ service, origin } = await startForBrowser({ environment }));
 });
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 let license: HolderCredentials & { license_id: string };

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
@@ -18,7 +18,6 @@ beforeAll(
       },
     })),
 );
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 /** Returns how many pages the printed document has. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import type { Service } from '../support/harness.js';
@@ -18,7 +18,6 @@ import { startForBrowser } from './service.js';
 let service: Service;
 let origin: string;
 beforeAll(async () => void ({ service, origin } = await startForBrowser()));
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 let license: HolderCredentials & { license_id: string };

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { Service } from '../support/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
@@ -15,7 +15,6 @@ beforeAll(async () => {
   license = await service.issue();
   await activateMachine(service, license, 'Studio Mac');
 });
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 const email = (page: Page) => page.getByLabel('E-mail address');

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { sell } from '../erasure/harness.js';
 import { Service } from '../support/harness.js';
@@ -18,7 +18,6 @@ let origin: string;
 beforeAll(async () => {
   ({ service, origin } = await startForBrowser({ environment: { SUPPORT_CONTACT: 'help@vendor.example' } }));
 });
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 const randomEmail = () => `${randomUUID()}@example.com`;

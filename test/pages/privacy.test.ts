@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
@@ -17,7 +17,6 @@ beforeAll(async () => {
   service.clock.advance(60_000);
   await service.app.get(RetentionService).run(service.clock.now());
 });
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 interface PrivacyData {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { until } from '../support/until.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
@@ -15,7 +15,6 @@ beforeAll(async () => {
   fleet = await Fleet.of(service);
 });
 afterEach(() => fleet.clear());
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 test('of 200 crash groups the largest are shown, and all on request; a hostile label is shown as text', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../support/until.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
@@ -17,7 +17,6 @@ beforeAll(async () => {
   await publishVersions(service);
 });
 afterEach(() => fleet.clear());
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 const section = (page: Page, name: string) => page.getByRole('region', { name, exact: true }).first();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
@@ -9,7 +9,6 @@ import { button, dialog, find, openAs, row, title } from './support-browser.js';
 let service: Service;
 let origin: string;
 beforeAll(async () => void ({ service, origin } = await startForBrowser()));
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 const searchField = (page: Page) => page.getByRole('textbox', { name: 'E-mail, license key' });

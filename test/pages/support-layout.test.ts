@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../support/until.js';
 import type { Service } from '../support/harness.js';
@@ -23,7 +23,6 @@ beforeAll(async () => {
       'The disk is broken, and the machine does not start any more.',
     );
 });
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 const boxOf = async (element: Locator) => (await element.boundingBox())!;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { sell } from '../erasure/harness.js';
 import { until } from '../support/until.js';
 import type { Service } from '../support/harness.js';
@@ -34,7 +34,6 @@ import { AUDIT_CONTEXT } from '../support/harness.js';
 let service: Service;
 let origin: string;
 beforeAll(async () => void ({ service, origin } = await startForBrowser()));
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000];
 

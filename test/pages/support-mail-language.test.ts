@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { mailsTo } from '../erasure/harness.js';
 import { until } from '../support/until.js';
 import type { Service } from '../support/harness.js';
@@ -16,7 +16,6 @@ beforeAll(async () => {
     environment: { MAIL_LANGUAGE: 'de', PRODUCT_NAME: 'Fjord' },
   }));
 });
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 test('the dialog of a release shows the mail to the holder in the language in which it is sent', async () => {

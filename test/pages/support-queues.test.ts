@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import { DAY_MS } from '../../src/core/clock.js';
 import { canonicalEmail } from '../../src/fields/email.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
@@ -11,7 +11,6 @@ import {
   insertReleaseRequest,
   button,
   dialog,
-  createSignInLink,
   openAs,
   passUndoTime,
   row,
@@ -37,7 +36,6 @@ afterEach(async () => {
   await service.sql('delete from release_request');
   await service.sql('delete from erasure_request');
 });
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 /** Activates a machine on a new license, and requests its release as the holder. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../support/until.js';
 import { StaffService } from '../../src/staff/staff.service.js';
@@ -24,7 +24,6 @@ beforeAll(async () => {
   await fleet.runRetention('2026-11-16');
   await addFailedMail('a');
 });
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 /** Inserts a mail that could not be delivered. */

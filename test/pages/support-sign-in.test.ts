@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import type { Role } from '../../src/staff/identity/staff.entity.js';
 import type { Service } from '../support/harness.js';
@@ -20,7 +20,6 @@ import { expectFocus, expectAnnounced } from './steps.js';
 let service: Service;
 let origin: string;
 beforeAll(async () => void ({ service, origin } = await startForBrowser()));
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 const SEARCH_TITLE = /^Find a license/;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import type { Service } from '../support/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
@@ -23,7 +23,6 @@ import {
 let service: Service;
 let origin: string;
 beforeAll(async () => void ({ service, origin } = await startForBrowser()));
-afterAll(() => service.close());
 const browser = TestBrowser.startForFile();
 
 /** A way to operate a page. */

@@ -1,32 +1,23 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Terminal } from '../support/processes/cli-harness.js';
-import { createDatabase, Service } from '../support/harness.js';
+import { createDatabase, Service, connect, type TestDatabase } from '../support/harness.js';
 import { buyerOf, end, mails, sendReport, readPurchase, TAKES_PURCHASES } from '../support/http/webhook.js';
 import { comparableRows, everyRow } from '../support/tables.js';
+import { temporaryFolder } from '../support/folders.js';
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** A database without a service at first: the operator can record purchases, and mails wait for the service. */
-let created: Awaited<ReturnType<typeof createDatabase>>;
+let created: TestDatabase;
 let database: pg.Client;
-let dataDir: string;
+const dataDir = temporaryFolder();
 let terminal: Terminal;
 beforeAll(async () => {
   created = await createDatabase();
-  database = new pg.Client(created.url);
-  await database.connect();
-  dataDir = mkdtempSync(join(tmpdir(), 'mooring-purchases-cli-'));
+  database = await connect(created.url);
   terminal = new Terminal({ DATABASE_URL: created.url, DATA_DIR: dataDir });
-});
-afterAll(async () => {
-  terminal.close();
-  await database.end();
-  await created.drop();
-  rmSync(dataDir, { recursive: true, force: true });
 });
 
 const RECORD = ['purchase', 'record'];

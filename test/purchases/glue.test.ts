@@ -1,7 +1,7 @@
+import type { AddressInfo } from 'node:net';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Service } from '../support/harness.js';
 import { readPurchase, TAKES_PURCHASES } from '../support/http/webhook.js';
@@ -25,10 +25,7 @@ beforeEach(() => {
   proxy.sent.length = 0;
   proxy.isUnavailable = false;
 });
-afterAll(async () => {
-  proxy?.close();
-  await service?.close();
-});
+afterAll(() => proxy?.close());
 
 /** The reports that were sent, as values. */
 const reports = () => proxy.sent.map(({ body }) => JSON.parse(body) as Record<string, string>);

@@ -1,15 +1,15 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { SECRET } from '../support/http/webhook.js';
 import { Service } from '../support/harness.js';
 import { freePort } from '../support/processes/server-process.js';
+import { temporaryFolder } from '../support/folders.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -60,7 +60,7 @@ export class RecordingProxy {
 
 /** The program of a page of docs/, in a process of its own. */
 export class Glue {
-  readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-glue-'));
+  readonly #directory = temporaryFolder();
   readonly #child: ChildProcess;
   output = '';
 
@@ -106,7 +106,6 @@ export class Glue {
       this.#child.kill();
       await once(this.#child, 'exit');
     }
-    rmSync(this.#directory, { recursive: true, force: true });
   }
 
   async #isListening(): Promise<boolean> {

@@ -1,13 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { call } from '../support/harness.js';
+import { call, connect } from '../support/harness.js';
 import { filesBelow, formsOfAddress, formsOfText, LeakSearch } from '../support/leak-search.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { cancelLockWaitsDuring, everyRow } from '../support/tables.js';
 import { waitForMails, PURCHASES, SECRET, signatureHeaders, unixTime } from '../support/http/webhook.js';
+import { temporaryFolder } from '../support/folders.js';
 
 /*
  * The test sends complete events of a payment processor, with much personal data of a buyer, to the built service with its
@@ -69,13 +69,12 @@ const secrets = new LeakSearch([
 const times = new LeakSearch(formsOfText(String(AT)));
 const identities = new LeakSearch([TRANSACTION, EMAIL].flatMap(formsOfText));
 
-let directory: string;
+const directory = temporaryFolder();
 let server: ServerProcess;
 let database: pg.Client;
 let databaseUrl: string;
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'mooring-purchase-leak-'));
   const port = await freePort();
   // For the test of the search itself: on a signal the process prints the content of a file, as a wrong log line would.
   const planted = `import { readFileSync } from 'node:fs';
@@ -93,16 +92,10 @@ beforeAll(async () => {
   await server.ready();
   databaseUrl = (JSON.parse(readFileSync(join(directory, 'data/postgres.json'), 'utf8')) as { url: string })
     .url;
-  database = new pg.Client(databaseUrl);
-  await database.connect();
+  database = await connect(databaseUrl);
   await sendEvents(`http://127.0.0.1:${port}`);
 });
 
-afterAll(async () => {
-  await database?.end();
-  await server?.end();
-  rmSync(directory, { recursive: true, force: true });
-});
 
 /** Sends events that are refused, that fail, and that are recorded. */
 async function sendEvents(url: string): Promise<void> {

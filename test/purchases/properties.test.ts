@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { PurchaseState, StaffStatus } from '../../src/licenses/license.rules.js';
 import { Service } from '../support/harness.js';
@@ -14,10 +14,6 @@ beforeAll(async () => {
   const environment = { ...TAKES_PURCHASES, DEFAULT_MACHINES_PER_LICENSE: '9' };
   one = await Service.start({ environment });
   two = await Service.start({ environment, databaseUrl: one.databaseUrl, dataDir: one.dataDir });
-});
-afterAll(async () => {
-  await two.close();
-  await one.close();
 });
 
 const RANKED: readonly PurchaseState[] = ['paid', 'disputed', 'dispute_won', 'refunded'];

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { retryWhileUnavailable, Service } from '../support/harness.js';
 import {
   buyerOf,
@@ -17,10 +17,6 @@ beforeAll(async () => {
   const environment = { ...TAKES_PURCHASES, DEFAULT_MACHINES_PER_LICENSE: '3' };
   one = await Service.start({ environment });
   two = await Service.start({ environment, databaseUrl: one.databaseUrl, dataDir: one.dataDir });
-});
-afterAll(async () => {
-  await two.close();
-  await one.close();
 });
 
 /** Reports again after a 503, which an overloaded machine may answer; payment processors do the same. */

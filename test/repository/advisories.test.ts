@@ -1,14 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
+import { temporaryFolder } from '../support/folders.js';
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/audit.mjs', import.meta.url));
 const ENDPOINT = '/-/npm/v1/security/advisories/bulk';
@@ -19,8 +18,7 @@ const lock = JSON.parse(readFileSync(new URL('../../package-lock.json', import.m
 const version = (name: string) => lock.packages[`node_modules/${name}`]!.version;
 
 /** The home folder of npm, so that npm uses no settings and no cache of this machine. */
-const home = mkdtempSync(join(tmpdir(), 'mooring-audit-'));
-afterAll(() => rmSync(home, { recursive: true, force: true }));
+const home = temporaryFolder();
 
 /** Runs `npm run audit -- --registry=…` with a fake registry. Without a listener, no server answers at the address. */
 async function audit(

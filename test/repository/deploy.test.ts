@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { Config } from '../../src/core/config.js';
 import { WITHOUT_SERVER } from '../support/processes/cli-harness.js';
@@ -126,7 +126,6 @@ describe('deploy/mooring@.service', () => {
 describe('deploy/mooring', () => {
   let installed: InstalledCommand;
   beforeAll(() => void (installed = new InstalledCommand('deploy/mooring')));
-  afterAll(() => installed.close());
 
   test('runs a command with the settings of the file, which no shell reads', async () => {
     const { PUBLIC_URL, PRODUCT, MANIFEST_PUBLIC_KEYS } = PRODUCTION_SETTINGS;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { open, readFile, writeFile } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { readImage } from '../../src/cli/manifest/image.js';
 import { progressBar } from '../../src/cli/terminal/progress-bar.js';
 import { parseSigned } from '../../src/keys/manifests/signed-manifest.js';
@@ -18,7 +18,6 @@ let terminal: Terminal;
 beforeAll(() => {
   terminal = new Terminal(WITHOUT_SERVER);
 });
-afterAll(() => terminal.close());
 
 /** Creates a sparse file, which takes little space: single bytes at positions that the seed gives, and at both ends. */
 async function createSparseFile(name: string, bytes: number): Promise<string> {

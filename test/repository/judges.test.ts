@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '../support/folders.js';
 
 /*
  * The judges are third-party tools that check the contract of the service (CONTRIBUTING.md#judges-from-outside). These tests do
@@ -27,8 +27,7 @@ const { devDependencies, ...manifest } = JSON.parse(read('judges/package.json'))
   'devDependencies' | 'overrides',
   Record<string, string>
 >;
-const folder = mkdtempSync(join(tmpdir(), 'mooring-judges-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 
 test('.ci/run runs the judges after the tests, and fails if one of them fails', () => {
   expect(read('.ci/run')).toMatch(/^set -euo pipefail$[^]*^npm test$[^]*^npm run judges$/m);

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '../support/folders.js';
 
 /*
  * Checks what `npm run mutation` installs, and that its list of surviving mutants matches the current sources. These tests do not
@@ -38,28 +38,24 @@ function isCurrent({ file, in: line, original }: Survivor, text: string): boolea
 }
 
 test('--since finds the changed lines, and all lines of files that are not added to git', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'mooring-changed-'));
-  try {
-    const git = (...args: string[]) =>
-      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: folder });
-    writeFileSync(join(folder, 'old.ts'), '1\n2\n3\n');
-    writeFileSync(join(folder, '.gitignore'), 'ignored.ts');
-    git('init', '--quiet');
-    git('add', '.');
-    git('commit', '--quiet', '--no-gpg-sign', '--message', 'a');
-    writeFileSync(join(folder, 'old.ts'), '1\nb\n3\n');
-    writeFileSync(join(folder, 'new.ts'), '1\n2');
-    writeFileSync(join(folder, 'ignored.ts'), '1');
-    const { changedLines } = (await import(join(root, 'mutation/changed-lines.mjs'))) as {
-      changedLines(reference: string, directory: string): Map<string, number[][]>;
-    };
-    expect(Object.fromEntries(changedLines('HEAD', folder))).toEqual({
-      'old.ts': [[2, 2]],
-      'new.ts': [[1, 2]],
-    });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  const folder = temporaryFolder();
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b.c', ...args], { cwd: folder });
+  writeFileSync(join(folder, 'old.ts'), '1\n2\n3\n');
+  writeFileSync(join(folder, '.gitignore'), 'ignored.ts');
+  git('init', '--quiet');
+  git('add', '.');
+  git('commit', '--quiet', '--no-gpg-sign', '--message', 'a');
+  writeFileSync(join(folder, 'old.ts'), '1\nb\n3\n');
+  writeFileSync(join(folder, 'new.ts'), '1\n2');
+  writeFileSync(join(folder, 'ignored.ts'), '1');
+  const { changedLines } = (await import(join(root, 'mutation/changed-lines.mjs'))) as {
+    changedLines(reference: string, directory: string): Map<string, number[][]>;
+  };
+  expect(Object.fromEntries(changedLines('HEAD', folder))).toEqual({
+    'old.ts': [[2, 2]],
+    'new.ts': [[1, 2]],
+  });
 });
 
 describe('what is mutated', () => {

@@ -8,7 +8,13 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sourceFrame } from '../../src/core/source-frames.js';
-import { activation, call, createDatabase, retryWhileUnavailable } from '../support/harness.js';
+import {
+  activation,
+  call,
+  createDatabase,
+  retryWhileUnavailable,
+  type TestDatabase,
+} from '../support/harness.js';
 import { InstalledCommand } from '../support/processes/installed-command.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 
@@ -157,7 +163,7 @@ test('long paths are archived, and a path that is too long is refused', () => {
 });
 
 describe('an installation of the archive, with nothing else than Node', () => {
-  let database: Awaited<ReturnType<typeof createDatabase>>;
+  let database: TestDatabase;
   let mooring: InstalledCommand;
   let server: ServerProcess;
   let url: string;
@@ -182,11 +188,7 @@ describe('an installation of the archive, with nothing else than Node', () => {
     server = new ServerProcess({ PORT: String(port) }, started);
     await server.waitForOutput('stdout', /"msg":"listening"/);
   });
-  afterAll(async () => {
-    expect(await server?.end()).toEqual({ code: 0, signal: null });
-    mooring?.close();
-    await database?.drop();
-  });
+  afterAll(async () => expect(await server?.end()).toEqual({ code: 0, signal: null }));
 
   test('issues a license on the command line, which the service activates in production', async () => {
     const issued = await mooring.run(['license', 'issue', '--email', 'ada@example.com', '--json']);

@@ -1,27 +1,22 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import {
-  startEmbeddedPostgres,
-  type EmbeddedPostgres,
-} from '../../src/database/embedded/embedded-postgres.js';
+import type { EmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.js';
+import { startOwnPostgres } from '../support/databases/own-postgres.js';
 import { migrate } from '../../src/database/migrations.js';
+import { connect } from '../support/harness.js';
 
 /* deploy/postgres.sql, which prepares the database of the service in compose. */
 
 const SCRIPT = readFileSync(new URL('../../deploy/postgres.sql', import.meta.url), 'utf8');
 
-let directory: string;
 let server: EmbeddedPostgres;
 /** URLs of the server: of the superuser `postgres`, and of the service in compose. */
 let superuserUrl: string;
 let serviceUrl: string;
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'mooring-role-'));
-  server = await startEmbeddedPostgres(directory, { durable: false });
+  server = await startOwnPostgres();
   const url = (user: string, password: string, database: string) => {
     const { host } = new URL(server.url);
     return `postgres://${user}:${password}@${host}/${database}`;
@@ -36,10 +31,6 @@ beforeAll(async () => {
     'alter role mooring rename to embedded',
   );
   await execute(superuserUrl, ...statementsOf(SCRIPT, { POSTGRES_PASSWORD: "it's" }));
-});
-afterAll(async () => {
-  await server?.stop();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 test('the script creates a role without further rights, which can run the migrations', async () => {

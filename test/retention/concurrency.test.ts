@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { FakeClock, Service } from '../support/harness.js';
@@ -37,11 +37,6 @@ beforeEach(async () => {
     '2024-11-22': 7,
   });
   await harness.run('2024-12-01T12:00:00Z');
-});
-afterAll(async () => {
-  await harness.close();
-  await control.service.close();
-  await service.close();
 });
 
 /**

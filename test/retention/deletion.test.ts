@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { RetentionHarness } from './harness.js';
 
 let harness: RetentionHarness;
@@ -11,7 +11,6 @@ beforeAll(async () => {
   license_id = (await harness.insert('license', {}))['id'];
   staff_id = (await harness.insert('staff', {}))['id'];
 });
-afterAll(() => harness.close());
 
 type Values = Readonly<Record<string, unknown>>;
 interface Case {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import { FakeClock } from '../support/harness.js';
 import { RetentionHarness } from './harness.js';
 
@@ -8,7 +8,6 @@ beforeAll(async () => {
   await harness.disableRollUp();
 });
 afterEach(() => harness.sql('truncate telemetry_inbox, telemetry'));
-afterAll(() => harness.close());
 
 /**
  * Stores telemetry of these days as earlier runs leave it: all rows are in partitions, and none is in the inbox.

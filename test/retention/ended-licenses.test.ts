@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { DataSource, type QueryRunner } from 'typeorm';
 import { deleteExpired } from '../../src/retention/deletion.js';
@@ -20,10 +20,6 @@ beforeAll(async () => {
 });
 beforeEach(() => service.clock.set(NOW));
 afterEach(() => service.sql('truncate license, activation, graphile_worker._private_jobs cascade'));
-afterAll(async () => {
-  await harness.close();
-  await service.close();
-});
 
 /** Runs the retention at this time. */
 async function runAt(time: string) {

@@ -1,13 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
-import {
-  startEmbeddedPostgres,
-  type EmbeddedPostgres,
-} from '../../src/database/embedded/embedded-postgres.js';
+import type { EmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.js';
+import { startOwnPostgres } from '../support/databases/own-postgres.js';
 import { migrate } from '../../src/database/migrations.js';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
@@ -15,6 +11,7 @@ import { DeletedRowsRemain, LARGE_TABLE_BYTES, REWRITTEN_TABLES } from '../../sr
 import { erase, formsOfMachine, mailsTo, sell } from '../erasure/harness.js';
 import { retryWhileUnavailable, machineId, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
+import { temporaryFolder } from '../support/folders.js';
 
 const HOUR_MS = 3_600_000;
 const HOLDER = {
@@ -24,21 +21,15 @@ const HOLDER = {
 };
 
 // The test starts its own server, so that no data of other tests is in the files.
-let directory: string;
+const directory = temporaryFolder();
 let server: EmbeddedPostgres;
 let service: Service;
 let retention: RetentionService;
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'mooring-files-'));
-  server = await startEmbeddedPostgres(directory, { durable: false });
+  server = await startOwnPostgres(directory);
   await migrate(server.url);
   service = await Service.start({ databaseUrl: server.url });
   retention = service.app.get(RetentionService);
-});
-afterAll(async () => {
-  await service?.close();
-  await server?.stop();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 const search = new LeakSearch([

@@ -7,6 +7,7 @@ import { Config } from '../../src/core/config.js';
 import { DatabaseUrl } from '../../src/database/data-source.js';
 import { RetentionService, type RetentionReport } from '../../src/retention/retention.service.js';
 import { createDatabase, FakeClock } from '../support/harness.js';
+import { afterThisFile } from '../support/of-this-file.js';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -78,27 +79,21 @@ export class RetentionHarness {
   private constructor(
     readonly databaseUrl: string,
     readonly database: pg.Pool,
-    private readonly drop?: () => Promise<void>,
   ) {
     this.retention = this.instance();
   }
 
-  /** Creates a database, which `close` drops. */
+  /** Creates a database. */
   static async start(): Promise<RetentionHarness> {
-    const { url, drop } = await createDatabase();
-    return RetentionHarness.forDatabase(url, drop);
+    return RetentionHarness.forDatabase((await createDatabase()).url);
   }
 
-  /** Uses an existing database, such as that of a service. @param drop drops the database; `close` calls it */
-  static forDatabase(databaseUrl: string, drop?: () => Promise<void>): RetentionHarness {
+  /** Uses an existing database, such as that of a service. */
+  static forDatabase(databaseUrl: string): RetentionHarness {
     const database = new pg.Pool({ connectionString: databaseUrl, max: 6, options: '-c timezone=UTC' });
     database.on('error', () => undefined);
-    return new RetentionHarness(databaseUrl, database, drop);
-  }
-
-  async close(): Promise<void> {
-    await this.database.end();
-    await this.drop?.();
+    afterThisFile(() => database.end());
+    return new RetentionHarness(databaseUrl, database);
   }
 
   /** Creates a retention service like that of another instance. */

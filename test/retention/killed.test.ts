@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { RetentionHarness } from './harness.js';
@@ -11,7 +11,6 @@ beforeAll(async () => {
   await harness.receive({ '2024-09-10': 1 });
   await harness.run('2024-10-01T12:00:00Z');
 });
-afterAll(() => harness.close());
 
 const purchase = randomUUID();
 // The license `due` is deleted by the run at NOW. The license `ended` is due a day later, and its activation is ended.

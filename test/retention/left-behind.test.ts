@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { RetentionHarness } from './harness.js';
@@ -15,7 +15,6 @@ beforeEach(async () => {
   await harness.receive({ '2024-09-10': 3, '2024-10-31': 4, '2024-11-20': 5, '2024-11-21': 6 });
   await harness.run('2024-12-01T12:00:00Z');
 });
-afterAll(() => harness.close());
 
 const pendingDetaches = async () => {
   const rows = await harness.sql<{ name: string }>(

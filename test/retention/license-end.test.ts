@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { LicensesService, type LicenseChange } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
@@ -11,7 +11,6 @@ const LATER = '2026-12-24T18:00:00Z';
 let service: Service;
 beforeAll(async () => void (service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '1' } })));
 beforeEach(() => service.clock.set(NOW));
-afterAll(() => service.close());
 
 let purchaseCount = 0;
 const report = (transaction_id: string, status: 'paid' | 'disputed' | 'dispute_won' | 'refunded') =>

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { DAY_MS } from '../../src/core/clock.js';
 import { LOCKS } from '../../src/database/locks.js';
 import { createOldestDueQuery } from '../../src/retention/deletion.js';
@@ -29,11 +29,6 @@ beforeAll(async () => {
   );
 });
 beforeEach(() => service.clock.set('2026-11-20T13:00:00Z'));
-afterAll(async () => {
-  terminal.close();
-  await harness.close();
-  await service.close();
-});
 
 const warnings = async (): Promise<string[]> =>
   (await service.call('GET', '/health/ready')).json.warnings as string[];

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { formatPeriod } from '../../src/monitoring/privacy/privacy-data.js';
 import { EXEMPT_TABLES, createRetentionPolicy } from '../../src/retention/policy.js';
 import { RetentionHarness } from './harness.js';
@@ -7,7 +7,6 @@ const RULES = createRetentionPolicy({ taxRetentionYears: 10 });
 
 let harness: RetentionHarness;
 beforeAll(async () => void (harness = await RetentionHarness.start()));
-afterAll(() => harness.close());
 
 /** All tables and materialized views in all schemas but those of PostgreSQL, without partitions. */
 async function tables(): Promise<string[]> {

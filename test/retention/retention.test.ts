@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Config } from '../../src/core/config.js';
 import { DatabaseUrl } from '../../src/database/data-source.js';
@@ -16,10 +16,6 @@ beforeAll(async () => {
   retention = service.app.get(RetentionService);
 });
 afterEach(() => service.sql('truncate telemetry_inbox, telemetry_inbox_draining, telemetry'));
-afterAll(async () => {
-  await harness.close();
-  await service.close();
-});
 
 const receive = (rowsByDay: Record<string, number>) => harness.receive(rowsByDay);
 const days = (table: 'telemetry_inbox' | 'telemetry_waiting' | 'telemetry') => harness.days(table);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createRetentionPolicy } from '../../src/retention/policy.js';
 import { RetentionHarness } from './harness.js';
@@ -13,7 +13,6 @@ beforeAll(async () => {
   await harness.run(NOW);
 });
 beforeEach(() => harness.sql('truncate telemetry_inbox, telemetry_inbox_draining, telemetry, one_time_code'));
-afterAll(() => harness.close());
 
 /** Calls `work` while another transaction, which has executed `statement`, is open. */
 async function during<T>(statement: string, work: () => Promise<T>): Promise<T> {

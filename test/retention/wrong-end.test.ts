@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { DAY_MS } from '../../src/core/clock.js';
 import { deriveLicenseKey } from '../../src/keys/license-key.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
@@ -31,11 +31,6 @@ beforeAll(async () => {
 });
 beforeEach(() => service.clock.set(TODAY));
 afterEach(() => service.sql('truncate license, activation, purchase cascade'));
-afterAll(async () => {
-  terminal.close();
-  await harness.close();
-  await service.close();
-});
 
 interface License {
   readonly license_id: string;

@@ -1,15 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { createDatabase } from '../support/harness.js';
 import { importFromBench } from '../support/import-from-bench.js';
+import { temporaryFolder } from '../support/folders.js';
 
 test('the servers that `npm run bench` compares with the service send the same responses as the service', async () => {
   const { Processes } = await importFromBench('load/processes.mjs');
   const { makeData, activationIds } = await importFromBench('load/data.mjs');
   const { startServers } = await importFromBench('comparison/start-servers.mjs');
-  const directory = mkdtempSync(join(tmpdir(), 'mooring-comparison-'));
+  const directory = temporaryFolder();
   const database = await createDatabase();
   const processes = new Processes();
   try {
@@ -25,7 +23,5 @@ test('the servers that `npm run bench` compares with the service send the same r
     ]);
   } finally {
     await processes.end();
-    await database.drop();
-    rmSync(directory, { recursive: true, force: true });
   }
 });

@@ -1,30 +1,23 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, fstatSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { LibraryOutput } from '../../src/core/library-output.js';
 import { AppLogger } from '../../src/core/logger.js';
 import { OutageLog } from '../../src/database/outage-log.js';
 import { TcpProxy } from '../support/databases/outage-harness.js';
-import { call, createDatabase } from '../support/harness.js';
+import { call, createDatabase, type TestDatabase } from '../support/harness.js';
 import { MAIN, Terminal } from '../support/processes/cli-harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
+import { temporaryFolder } from '../support/folders.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'mooring-lines-'));
-const processes: ServerProcess[] = [];
-let database: Awaited<ReturnType<typeof createDatabase>>;
+const folder = temporaryFolder();
+let database: TestDatabase;
 let terminal: Terminal;
 beforeAll(async () => {
   database = await createDatabase();
   terminal = new Terminal({});
-});
-afterAll(async () => {
-  await Promise.all(processes.map((process) => process.end('SIGKILL')));
-  terminal?.close();
-  await database?.drop();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Creates a log and its lines. */
@@ -44,7 +37,6 @@ describe('in the journal of systemd', () => {
       const port = await freePort();
       const settings = { PORT: String(port), DATA_DIR: folder, DATABASE_URL: database.url, JOURNAL_STREAM };
       const server = new ServerProcess({ ...settings, LOG_LEVEL: 'debug' }, { stdout });
-      processes.push(server);
       await server.ready();
       for (const path of ['/health/live', '/v1/manifest'])
         await call(`http://127.0.0.1:${port}`, 'GET', path);
@@ -113,7 +105,6 @@ describe('the output of a library', () => {
       { PORT: '0', DATA_DIR: folder, DATABASE_URL: database.url },
       { nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(print)}`] },
     );
-    processes.push(server);
     await server.ready();
     server.child.kill('SIGUSR2');
     await server.waitForOutput('stdout', /"source":"console\.trace".*"msg":"library output"/);
@@ -207,7 +198,6 @@ describe('a start', () => {
     proxy.target = Number(new URL(database.url).port);
     const url = changed((each) => (each.port = String(proxy.port)));
     const server = new ServerProcess({ PORT: '0', DATA_DIR: folder, DATABASE_URL: url });
-    processes.push(server);
     await server.waitForOutput('stderr', /\n/);
     await proxy.open();
     await server.ready();

@@ -1,28 +1,21 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, existsSync, mkdtempSync, openSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { call, createDatabase } from '../support/harness.js';
+import { call, createDatabase, type TestDatabase } from '../support/harness.js';
 import { freePort, ServerProcess, type ProcessOptions } from '../support/processes/server-process.js';
+import { temporaryFolder } from '../support/folders.js';
 
-const directory = mkdtempSync(join(tmpdir(), 'mooring-log-'));
-const processes: ServerProcess[] = [];
+const directory = temporaryFolder();
 const opened: number[] = [];
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 beforeAll(async () => (database = await createDatabase()));
-afterAll(async () => {
-  await Promise.all(processes.map((process) => process.end('SIGKILL')));
-  for (const file of opened) closeSync(file);
-  await database?.drop();
-  rmSync(directory, { recursive: true, force: true });
-});
+afterAll(() => opened.forEach((file) => closeSync(file)));
 
 async function launch(options: ProcessOptions = {}) {
   const port = await freePort();
   const settings = { PORT: String(port), DATA_DIR: directory, DATABASE_URL: database.url };
   const server = new ServerProcess(settings, options);
-  processes.push(server);
   return { server, port };
 }
 

@@ -1,35 +1,25 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { get } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { listenFailure } from '../../src/server/listen-failure.js';
-import { createDatabase } from '../support/harness.js';
+import { createDatabase, type TestDatabase } from '../support/harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
+import { temporaryFolder } from '../support/folders.js';
 
 /** The senders that request without a pause, each on a new connection for each request. */
 const SENDERS = 8;
 
-const folder = mkdtempSync(join(tmpdir(), 'mooring-shared-port-'));
-const processes: ServerProcess[] = [];
-let database: Awaited<ReturnType<typeof createDatabase>>;
+const folder = temporaryFolder();
+let database: TestDatabase;
 let port: string;
 
 beforeAll(async () => {
   database = await createDatabase();
   port = String(await freePort());
 });
-afterAll(async () => {
-  await Promise.all(processes.map((process) => process.end('SIGKILL')));
-  await database.drop();
-  rmSync(folder, { recursive: true, force: true });
-});
 
 /** Starts an instance on the port of this file. */
 function launch(REUSE_PORT: string): ServerProcess {
-  const server = new ServerProcess({ DATA_DIR: folder, DATABASE_URL: database.url, PORT: port, REUSE_PORT });
-  processes.push(server);
-  return server;
+  return new ServerProcess({ DATA_DIR: folder, DATABASE_URL: database.url, PORT: port, REUSE_PORT });
 }
 
 /** Waits until an instance has answered the probe of `send`. */

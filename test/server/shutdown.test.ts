@@ -1,27 +1,18 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { activation, call, createDatabase } from '../support/harness.js';
+import { beforeAll, expect, test } from '@jest/globals';
+import { activation, call, createDatabase, type TestDatabase } from '../support/harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
+import { temporaryFolder } from '../support/folders.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'mooring-shutdown-'));
-const processes: ServerProcess[] = [];
-let database: Awaited<ReturnType<typeof createDatabase>>;
+const folder = temporaryFolder();
+let database: TestDatabase;
 
 beforeAll(async () => void (database = await createDatabase()));
-afterAll(async () => {
-  await Promise.all(processes.map((process) => process.end('SIGKILL')));
-  await database.drop();
-  rmSync(folder, { recursive: true, force: true });
-});
 
 async function launch(settings: Record<string, string>) {
   const port = settings['PORT'] ?? String(await freePort());
   const server = new ServerProcess({ DATA_DIR: folder, DATABASE_URL: database.url, ...settings, PORT: port });
-  processes.push(server);
   return { server, url: `http://127.0.0.1:${port}` };
 }
 

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { temporaryFolder } from '../support/folders.js';
 
 /*
  * Simulates a day of 200 clients with outages, an update, refunds and releases, once without and once with a planted fault.
@@ -15,7 +15,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 const SEED = process.env['MOORING_SEED'] ?? String(randomInt(1, 2 ** 31));
 console.info(`MOORING_SEED=${SEED}`);
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), 'mooring-simulate-test-'));
+const folder = temporaryFolder();
 
 interface Run {
   readonly code: number | null;
@@ -34,7 +34,6 @@ beforeAll(async () => {
 afterAll(async () => {
   // If one of the two failed, the other may still run.
   await Promise.all(running.map((end) => end()));
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Runs the simulation. @param more additional environment variables @throws if it prints no page */

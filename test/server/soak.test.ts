@@ -1,11 +1,9 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createDatabase } from '../support/harness.js';
+import { beforeAll, expect, test } from '@jest/globals';
+import { createDatabase, type TestDatabase } from '../support/harness.js';
 import { importFromBench } from '../support/import-from-bench.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
+import { temporaryFolder } from '../support/folders.js';
 
 /*
  * Requests of every kind, also refused, malformed and aborted ones, leave no memory and no socket in use. bench/soak/soak.mjs
@@ -29,8 +27,8 @@ interface Load {
   end(): void;
 }
 
-const directory = mkdtempSync(join(tmpdir(), 'mooring-soak-'));
-let database: Awaited<ReturnType<typeof createDatabase>>;
+const directory = temporaryFolder();
+let database: TestDatabase;
 let server: ServerProcess;
 let load: Load;
 beforeAll(async () => {
@@ -46,11 +44,6 @@ beforeAll(async () => {
   const { headers } = await fetch(`http://127.0.0.1:${port}/v1/manifest`);
   const webhookSecret = settings.PURCHASE_WEBHOOK_SECRET;
   load = createSenders(port, { ...data, webhookSecret, etag: headers.get('etag') });
-});
-afterAll(async () => {
-  await server?.end();
-  await database?.drop();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 async function readMemory(): Promise<Memory> {

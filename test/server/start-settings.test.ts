@@ -1,14 +1,13 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { SettingsError } from '../../src/core/config-error.js';
 import { Config } from '../../src/core/config.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
 import { ServerProcess } from '../support/processes/server-process.js';
+import { temporaryFolder } from '../support/folders.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'mooring-settings-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 
 describe('a setting that cannot be used', () => {
   // The message must not contain the value of a secret.

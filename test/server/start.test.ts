@@ -1,28 +1,24 @@
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { readPidFile } from '../../src/database/embedded/pid-file.js';
 import { isPostmaster } from '../../src/database/embedded/postgres-process.js';
 import type { Finding } from '../../src/cli/doctor/report.js';
-import { call, createDatabase } from '../support/harness.js';
+import { call, createDatabase, type TestDatabase } from '../support/harness.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { everyProcess } from '../support/processes/processes.js';
 import { freePort, ServerProcess, type ProcessOptions } from '../support/processes/server-process.js';
+import { temporaryFolder } from '../support/folders.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'mooring-start-'));
-let database: Awaited<ReturnType<typeof createDatabase>>;
+const folder = temporaryFolder();
+let database: TestDatabase;
 const processes: ServerProcess[] = [];
 
 beforeAll(async () => void (database = await createDatabase()));
 afterEach(() => Promise.all(processes.splice(0).map((process) => process.end('SIGKILL'))));
-afterAll(async () => {
-  await database.drop();
-  rmSync(folder, { recursive: true, force: true });
-});
 
 function launch(settings: Record<string, string>, options?: ProcessOptions): ServerProcess {
   const server = new ServerProcess({ DATA_DIR: join(folder, 'keys'), ...settings }, options);
@@ -41,7 +37,6 @@ async function launchWithDatabase(settings: Record<string, string> = {}, options
 async function findFaults(settings: Record<string, string>): Promise<Finding[]> {
   const terminal = new Terminal({ DATA_DIR: join(folder, 'keys'), ...settings });
   const { checks } = await terminal.json(['doctor'], { env: { PUBLIC_URL: undefined } });
-  terminal.close();
   return (checks as Finding[]).filter(({ status }) => status !== 'ok');
 }
 

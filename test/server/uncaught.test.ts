@@ -1,17 +1,15 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { CLI, Terminal } from '../support/processes/cli-harness.js';
-import { createDatabase } from '../support/harness.js';
+import { createDatabase, type TestDatabase } from '../support/harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
+import { temporaryFolder } from '../support/folders.js';
 
 /** The message of each failure: personal data and a license key, which no output may contain. */
 const CANARY = 'Key (email)=(ada.canary@example.com) MOOR_E6S7-Z8KJ-TB3R-QKX6';
 const preload = ['--import', new URL('../support/processes/throws-on-signal.mjs', import.meta.url).href];
-const dir = mkdtempSync(join(tmpdir(), 'mooring-uncaught-'));
+const dir = temporaryFolder();
 
 /** Each signal makes `throws-on-signal.mjs` fail in another way; `line` is the expected log line. */
 const FAILURES: [signal: NodeJS.Signals, what: string, line: object][] = [
@@ -24,12 +22,8 @@ const FAILURES: [signal: NodeJS.Signals, what: string, line: object][] = [
   ['SIGCONT', 'a rejection with no error', { error: 'string' }],
 ];
 
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 beforeAll(async () => void (database = await createDatabase()));
-afterAll(async () => {
-  await database.drop();
-  rmSync(dir, { recursive: true, force: true });
-});
 
 test.each(FAILURES)(
   '%s: after %s that is not caught, the service logs one line without the message of the error, and ends',
@@ -72,7 +66,6 @@ test.each(FAILURES)(
       expect(code).toBe(1);
     } finally {
       child.kill('SIGKILL');
-      terminal.close();
     }
     const output = await stderr;
     expect([await stdout, JSON.parse(output)]).toEqual(['', { msg: 'uncaught error', ...line }]);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { generateKeyPairSync, hash, randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -24,7 +24,6 @@ beforeAll(async () => {
   await service.app.get(StaffService).add('root@example.com', 'admin', AUDIT_CONTEXT);
 });
 beforeEach(() => service.clock.set(NOW));
-afterAll(() => service.close());
 
 /** Creates a staff member and signs this person in, in a new browser. */
 const signInNewPerson = (email = `person-${(peopleCount += 1)}@example.com`) =>

@@ -32,10 +32,7 @@ beforeAll(async () => {
   await service.app.get(StaffService).add('root@example.com', 'admin', AUDIT_CONTEXT);
   uninstall = StatementGates.install();
 });
-afterAll(async () => {
-  uninstall();
-  await service.close();
-});
+afterAll(() => uninstall());
 
 const staffCookie = (browser: Browser) => browser.cookies.get('mooring_staff')!;
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { Sessions } from '../../src/http/sessions/sessions.js';
@@ -18,7 +18,6 @@ beforeAll(async () => {
   await staff.add('root@example.com', 'admin', AUDIT_CONTEXT);
 });
 beforeEach(() => service.clock.set(NOW));
-afterAll(() => service.close());
 
 const createLink = (email = 'grace@example.com') => createPrintedLink(service, email);
 const signIn = (secret: string) => new Browser(service).post('session/link', { link: secret });
@@ -247,18 +246,15 @@ describe('a session', () => {
 
 test('with an https PUBLIC_URL the cookies have the prefix __Host-', async () => {
   const secure = await Service.start({ environment: { PUBLIC_URL: 'https://licenses.example.org' } });
-  try {
-    await secure.app.get(StaffService).add('grace@example.com', 'support', AUDIT_CONTEXT);
-    const browser = new Browser(secure);
-    browser.origin = 'https://licenses.example.org';
-    const { cookies } = await browser.post('session/link', {
-      link: await createPrintedLink(secure, 'grace@example.com'),
-    });
-    expect(cookies).toEqual([
-      expect.stringMatching(/^__Host-mooring_staff=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Strict$/),
-    ]);
-    expect((await browser.get('session')).status).toBe(200);
-  } finally {
-    await secure.close();
-  }
+  await secure.app.get(StaffService).add('grace@example.com', 'support', AUDIT_CONTEXT);
+  const browser = new Browser(secure);
+  browser.origin = 'https://licenses.example.org';
+  const { cookies } = await browser.post('session/link', {
+    link: await createPrintedLink(secure, 'grace@example.com'),
+  });
+  expect(cookies).toEqual([
+    expect.stringMatching(/^__Host-mooring_staff=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Strict$/),
+  ]);
+  expect((await browser.get('session')).status).toBe(200);
+  await secure.close();
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createHmac, randomUUID } from 'node:crypto';
 import { Config } from '../../src/core/config.js';
 import { licenseKeySecret } from '../../src/keys/key-material.js';
@@ -32,7 +32,6 @@ beforeAll(async () => {
   admin = await signInStaff(service, 'admin', 'root@example.com', ORIGIN);
 });
 beforeEach(() => service.clock.set(NOW));
-afterAll(() => harness.close());
 
 const newEmail = () => `newcomer-${(newcomerCount += 1)}@example.com`;
 async function addStaff(role: 'support' | 'admin' = 'support') {

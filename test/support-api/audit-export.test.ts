@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { parse } from 'csv-parse/sync';
 import type pg from 'pg';
 import { DeadlineClient } from '../../src/database/deadline-client.js';
@@ -30,7 +30,6 @@ beforeAll(async () => {
        timestamptz '2026-01-01' + n * interval '1 second' from generate_series(1, ${LARGE_ROWS}) n`,
   );
 });
-afterAll(() => service.close());
 
 const insertEvent = (reason: string | null, change: object = {}) =>
   service.sql(

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { StaffService } from '../../src/staff/staff.service.js';
@@ -24,7 +24,6 @@ beforeAll(async () => {
   support = await signInStaff(service, 'support');
 });
 beforeEach(() => service.clock.set(NOW));
-afterAll(() => service.close());
 
 /** Inserts entries of an actor, one a minute from a time on. Their ids are UUIDv7, as docs/openapi.yaml requires. */
 const insertEvents = (actor: string, action: string, from: string, count: number) =>

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { StaffTokensService } from '../../src/staff/tokens/staff-tokens.service.js';
 import { AUDIT_CONTEXT, Service } from '../support/harness.js';
@@ -10,7 +10,6 @@ beforeAll(async () => {
   service = await Service.start();
   authorization = `Bearer ${await service.staffToken()}`;
 });
-afterAll(() => service.close());
 
 const release = (id: string, body: unknown = { reason: 'a new computer' }) =>
   service.call('POST', `/support/api/activations/${id}/release`, body, { authorization });

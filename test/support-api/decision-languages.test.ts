@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { erase, mailsTo, sell, waitForJobs } from '../erasure/harness.js';
@@ -17,7 +17,6 @@ beforeAll(async () => {
   service = await Service.start({ environment: { MAIL_LANGUAGE, PRODUCT_NAME: PRODUCT } });
   staff = await signInStaff(service);
 });
-afterAll(() => service.close());
 
 /** Requests the release of a machine in the portal. @returns ids, and the address of the holder */
 async function requestRelease(acceptLanguage: string) {

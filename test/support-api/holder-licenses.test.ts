@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { PurchaseState, StaffStatus } from '../../src/licenses/license.rules.js';
 import { licenseStatus } from '../../src/licenses/license.rules.js';
@@ -15,7 +15,6 @@ beforeAll(async () => {
   support = await signInStaff(service, 'support');
 });
 beforeEach(() => service.clock.set(NOW));
-afterAll(() => service.close());
 
 interface ListedLicense {
   readonly id: string;

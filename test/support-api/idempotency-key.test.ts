@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
@@ -14,7 +14,6 @@ beforeAll(async () => {
   admin = await signInStaff(service, 'admin');
 });
 beforeEach(() => service.clock.set(NOW));
-afterAll(() => service.close());
 
 const REQUEST = { machines_allowed: 2, expires_at: '2027-05-01', on_expiry: 'stop' };
 const newRequest = (email = `${randomUUID()}@example.com`) => ({ ...REQUEST, email });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { NOW, Service } from '../support/harness.js';
@@ -18,10 +18,6 @@ beforeAll(async () => {
   support = await signInStaff(service, 'support');
 });
 beforeEach(() => service.clock.set(NOW));
-afterAll(async () => {
-  await jobs.close();
-  await service.close();
-});
 
 const issueLicense = (body: unknown) => admin.post('licenses', body);
 const readLicense = async (id: string) => (await support.get(`licenses/${id}`)).json.license;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { NOW, Service } from '../support/harness.js';
 import { publish, withdraw } from '../manifest/publish.js';
@@ -12,7 +12,6 @@ beforeAll(async () => {
   support = await signInStaff(service, 'support');
 });
 beforeEach(() => service.clock.set(NOW));
-afterAll(() => service.close());
 
 describe('the audit trail', () => {
   test('lists actor, action, time and reason, newest first, of all licenses or of one', async () => {

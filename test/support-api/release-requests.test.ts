@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { MailHarness } from '../mail/harness.js';
@@ -19,7 +19,6 @@ beforeAll(async () => {
   admin = await signInStaff(service, 'admin', 'linus@example.com', ORIGIN);
 });
 beforeEach(() => service.clock.set(NOW));
-afterAll(() => harness.close());
 
 /** Creates a machine whose holder has requested its release. */
 async function createRequest(reason: string | null = 'It was sold.', email = `${randomUUID()}@example.com`) {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { retryWhileUnavailable, Service } from '../support/harness.js';
 import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
@@ -12,7 +12,6 @@ beforeAll(async () => {
   authorization = `Bearer ${await service.staffToken()}`;
 });
 beforeEach(() => service.clock.set('2026-11-20T13:00:00Z'));
-afterAll(() => service.close());
 
 const release = (
   id: string,

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { hash, randomUUID } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { AUDIT_CONTEXT, machineId, NOW, Service } from '../support/harness.js';
@@ -12,7 +12,6 @@ beforeAll(async () => {
   token = await service.staffToken();
 });
 beforeEach(() => service.clock.set(NOW));
-afterAll(() => service.close());
 
 const SEARCH = '/support/api/licenses/search';
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { hash, randomUUID } from 'node:crypto';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { StaffTokensService } from '../../src/staff/tokens/staff-tokens.service.js';
@@ -18,7 +18,6 @@ beforeAll(async () => {
   token = (await tokens.create('grace@example.com', AUDIT_CONTEXT)).token;
 });
 beforeEach(() => service.clock.set(NOW));
-afterAll(() => service.close());
 
 const SEARCH = '/support/api/licenses/search';
 const RELEASE = `/support/api/activations/${randomUUID()}/release`;

@@ -23,6 +23,7 @@ import type { Role } from '../../src/staff/identity/staff.entity.js';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { StaffTokensService } from '../../src/staff/tokens/staff-tokens.service.js';
 import { validateAnswer } from './http/openapi.js';
+import { afterThisFile } from './of-this-file.js';
 import { profiled } from './profile.js';
 import { LIMITS_OF_PRODUCTION, withLimits } from './limits.js';
 
@@ -81,8 +82,19 @@ export interface Answer {
   readonly json: any;
 }
 
-/** Creates a new, migrated database on the PostgreSQL server of this run; `drop` removes it. */
-export async function createDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+export interface TestDatabase {
+  readonly url: string;
+  drop(): Promise<void>;
+}
+
+/** Creates a migrated database on the PostgreSQL server of this run. It is dropped at the end of the test file, or by `drop`. */
+export async function createDatabase(): Promise<TestDatabase> {
+  const database = await cloneTemplate();
+  afterThisFile(database.drop);
+  return database;
+}
+
+async function cloneTemplate(): Promise<TestDatabase> {
   const server = process.env['MOORING_TEST_POSTGRES']!;
   const name = `test_${randomBytes(6).toString('hex')}`;
   await profiled('cloning the template database', () =>
@@ -94,6 +106,14 @@ export async function createDatabase(): Promise<{ url: string; drop(): Promise<v
     url: url.href,
     drop: () => executeAsAdmin(server, `drop database if exists ${name} with (force)`, name),
   };
+}
+
+/** Opens a connection to a database, which is closed at the end of the test file. */
+export async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client(url);
+  await client.connect();
+  afterThisFile(() => client.end());
+  return client;
 }
 
 /** Before a database is dropped, its connections get this number of checks, with this pause, to end. The drop terminates the others. */
@@ -152,7 +172,10 @@ const ignore = () => undefined;
 const writeTo = (lines: string[]) =>
   new Writable({ write: (chunk, _encoding, done) => (lines.push(String(chunk)), done()) });
 
-/** A complete service in this process: the real application on a real port, with its own database and a clock that tests set. */
+/**
+ * A complete service in this process: the real application on a real port, with its own database and a clock that tests set. It
+ * is closed at the end of the test file, or by `close`.
+ */
 export class Service {
   readonly #closing: (() => Promise<unknown>)[] = [];
   /** Not a `#` member, because some tests create objects whose prototype is a service. */
@@ -182,7 +205,7 @@ export class Service {
 
   static async #start(options: ServiceOptions): Promise<Service> {
     const clock = options.clock ?? new FakeClock();
-    const created = options.databaseUrl ? undefined : await createDatabase();
+    const created = options.databaseUrl ? undefined : await cloneTemplate();
     const databaseUrl = options.databaseUrl ?? created!.url;
     const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'mooring-data-')));
     const config = new Config({
@@ -219,6 +242,7 @@ export class Service {
     );
     if (created) service.#closing.push(created.drop);
     if (!options.dataDir) service.#closing.push(() => rm(dataDir, { recursive: true, force: true }));
+    afterThisFile(() => service.close());
     return service;
   }
 

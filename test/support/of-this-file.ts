@@ -13,8 +13,11 @@ export function ofThisFile<Value>(make: () => Value): () => Value {
   };
 }
 
-/** Runs a function when the current test file has ended; unlike `afterAll`, it may be called within a test. */
-export function afterThisFile(work: () => Promise<unknown>): void {
-  const store = globalThis as { [key: symbol]: (() => Promise<unknown>)[] | undefined };
+/**
+ * Runs a function when the current test file has ended, also if it failed or could not be loaded. The last one runs first. Unlike
+ * `afterAll`, it may be called within a test.
+ */
+export function afterThisFile(work: () => unknown): void {
+  const store = globalThis as { [key: symbol]: (() => unknown)[] | undefined };
   (store[AFTER_FILE] ??= []).push(work);
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
@@ -68,7 +68,6 @@ beforeAll(async () => {
       create table activation (id uuid primary key, activated_at timestamptz not null, seen_at timestamptz)
       create table telemetry (id bigserial, created_at timestamptz, received_on date, uptime_hours int, cpu_cores int)`);
 });
-afterAll(() => service.close());
 
 const licenses: { license_key: string; email: string }[] = [];
 const tokens: string[] = [];

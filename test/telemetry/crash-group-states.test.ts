@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { lastAuditEvent } from '../support-api/harness.js';
 import { Fleet } from './fleet-harness.js';
@@ -9,7 +9,6 @@ beforeAll(async () => {
   fleet = await Fleet.start();
 });
 afterEach(() => fleet.clear());
-afterAll(() => fleet.service.close());
 
 const SIG = '0123456789abcdef';
 const OTHER_SIG = 'fedcba9876543210';

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Fleet } from './fleet-harness.js';
 
 let fleet: Fleet;
@@ -6,7 +6,6 @@ beforeAll(async () => {
   fleet = await Fleet.start();
 });
 afterEach(() => fleet.clear());
-afterAll(() => fleet.service.close());
 
 const SIG = '0123456789abcdef';
 const OTHER_SIG = 'fedcba9876543210';

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Fleet, type TelemetryValues } from './fleet-harness.js';
 
@@ -62,7 +62,6 @@ let fleet: Fleet;
 beforeAll(async () => {
   fleet = await Fleet.start();
 });
-afterAll(() => fleet.service.close());
 
 /** The responses for all numbers of weeks, after the weeks are over. */
 async function allResponses(groups: readonly Group[]): Promise<Shown[][]> {

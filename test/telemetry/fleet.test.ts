@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Fleet } from './fleet-harness.js';
 
 /** The Monday and the Sunday of a week, and the next Monday, from which on the week is shown. */
@@ -17,7 +17,6 @@ beforeAll(async () => {
   fleet = await Fleet.start();
 });
 afterEach(() => fleet.clear());
-afterAll(() => fleet.service.close());
 
 /** The tables of the newest week. */
 const lastWeek = async () => (await fleet.readCounts()).json.weeks[0];

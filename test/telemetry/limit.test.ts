@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { TelemetryStore } from '../../src/telemetry/telemetry.store.js';
 import { Service } from '../support/harness.js';
 
@@ -8,7 +8,6 @@ beforeAll(async () => {
   service = await Service.start({ environment: { TELEMETRY_ROWS_PER_DAY: '5' } });
   token = (await service.activate(await service.issue())).json.token;
 });
-afterAll(() => service.close());
 
 const sendHeartbeat = async () => {
   const { status, json } = await service.heartbeat(token, { telemetry: { arch: 'arm64', cpu_cores: 'x' } });

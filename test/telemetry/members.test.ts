@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { Service } from '../support/harness.js';
 import { readOpenApi } from '../support/http/openapi.js';
 
@@ -8,7 +8,6 @@ beforeAll(async () => {
   service = await Service.start();
   token = (await service.activate(await service.issue())).json.token;
 });
-afterAll(() => service.close());
 
 /** Sends a block. @returns the dropped members and the stored row */
 async function send(block: object): Promise<{ dropped: string[]; row: Record<string, unknown> }> {

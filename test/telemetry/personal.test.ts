@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { hash } from 'node:crypto';
 import { TELEMETRY_FIELDS, TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
 import { Service } from '../support/harness.js';
@@ -9,7 +9,6 @@ beforeAll(async () => {
   service = await Service.start();
   token = (await service.activate(await service.issue())).json.token;
 });
-afterAll(() => service.close());
 
 const TEXT_MEMBERS: string[] = TELEMETRY_NAMES.filter((name) => TELEMETRY_FIELDS[name].type === 'text');
 /** The members in which `1.2.3.4` is a version. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { anyText } from '../support/any-text.js';
 import { TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
@@ -10,7 +10,6 @@ beforeAll(async () => {
   service = await Service.start();
   token = (await service.activate(await service.issue())).json.token;
 });
-afterAll(() => service.close());
 
 const RUNS = { numRuns: 200 };
 

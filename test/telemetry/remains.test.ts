@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { Service } from '../support/harness.js';
 
@@ -8,7 +8,6 @@ beforeAll(async () => {
   service = await Service.start();
   token = (await service.activate(await service.issue())).json.token;
 });
-afterAll(() => service.close());
 
 const sendHeartbeats = async (times: number) => {
   for (let n = 0; n < times; n += 1) await service.heartbeat(token, { telemetry: { arch: 'arm64' } });

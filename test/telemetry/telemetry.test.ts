@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { Batch, BatchQueueFull } from '../../src/database/batch.js';
 import { poolOf } from '../../src/database/data-source.js';
@@ -24,7 +24,6 @@ beforeAll(async () => {
   token = (await service.activate(await service.issue())).json.token;
 });
 afterEach(() => service.sql('truncate telemetry_inbox'));
-afterAll(() => service.close());
 
 /** Sends a heartbeat, which must be confirmed. @returns the telemetry member of the response */
 async function send(telemetry: unknown): Promise<{ stored: boolean; dropped: string[] }> {

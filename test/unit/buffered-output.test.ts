@@ -1,12 +1,12 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, constants, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BufferedOutput } from '../../src/core/buffered-output.js';
+import { temporaryFolder } from '../support/folders.js';
 
-const directory = mkdtempSync(join(tmpdir(), 'mooring-output-'));
+const directory = temporaryFolder();
 const path = join(directory, 'lines');
 const fd = openSync(path, 'a+');
 const exitListeners = process.listeners('exit');
@@ -14,7 +14,6 @@ afterAll(() => {
   for (const listener of process.listeners('exit'))
     if (!exitListeners.includes(listener)) process.removeListener('exit', listener);
   closeSync(fd);
-  rmSync(directory, { recursive: true });
 });
 
 test('all lines are written once, whole and in order, also long lines and lines that arrive during a write', async () => {

@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { EntityManager } from 'typeorm';
 import { Clock } from '../../src/core/clock.js';
 import { Config } from '../../src/core/config.js';
@@ -16,9 +14,9 @@ import {
   type TombstoneOrigin,
   type ErasedIds,
 } from '../../src/erasure/erased-ids.js';
+import { temporaryFolder } from '../support/folders.js';
 
-const directory = mkdtempSync(join(tmpdir(), 'mooring-records-'));
-afterAll(() => rmSync(directory, { recursive: true }));
+const directory = temporaryFolder();
 
 const NOON = new Date('2026-11-20T12:00:00Z');
 const beforeNoon = (ms: number) => new Date(NOON.getTime() - ms);

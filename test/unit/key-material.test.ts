@@ -1,8 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { createHmac, createPrivateKey, generateKeyPairSync, hash, randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Config, ConfigError } from '../../src/core/config.js';
@@ -20,13 +19,13 @@ import {
 import { createKeyRing } from '../../src/keys/tokens/key-ring.js';
 import { deriveSignInCode, deriveStaffLink } from '../../src/keys/mailed-secrets.js';
 import { derivePurchaseIds } from '../../src/keys/purchase-ids.js';
+import { temporaryFolder } from '../support/folders.js';
 
 const NOW = new Date('2026-11-20T13:00:00Z');
 /** The compiled module, which a child process imports. */
 const KEY_MATERIAL_MODULE = new URL('../../dist/keys/key-material.js', import.meta.url).href;
 let dir: string;
-beforeEach(async () => (dir = await mkdtemp(join(tmpdir(), 'key-material-'))));
-afterEach(async () => rm(dir, { recursive: true }));
+beforeEach(() => void (dir = temporaryFolder()));
 
 const config = (more: Record<string, string> = {}) => new Config({ DATA_DIR: dir, ...more });
 /** Calls a function of the module in a process that may not write a single byte to a file. @returns the code of its error */

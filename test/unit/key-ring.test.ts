@@ -1,23 +1,12 @@
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
-import {
-  chown,
-  mkdir,
-  mkdtemp,
-  readdir,
-  readFile,
-  rm,
-  stat,
-  symlink,
-  utimes,
-  writeFile,
-} from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chown, mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { calculateJwkThumbprint } from 'jose';
 import { publicJwk, publicKeyFromX, thumbprint } from '../../src/keys/ed25519/ed25519.js';
 import { createKeyRing, KeyRing } from '../../src/keys/tokens/key-ring.js';
 import { parseRing, writeRing, type KeyState, type RingEntry } from '../../src/keys/tokens/ring-file.js';
+import { temporaryFolder } from '../support/folders.js';
 
 const NOW = new Date('2026-11-20T13:00:00.500Z');
 const SINCE = '2026-11-20T13:00:00Z';
@@ -26,14 +15,9 @@ const ALL_BUT_INTERVALS = [
   'Date', 'hrtime', 'nextTick', 'performance', 'queueMicrotask',
   'setImmediate', 'clearImmediate', 'setTimeout', 'clearTimeout',
 ] as const;
-let parent: string;
 let dir: string;
 
-beforeEach(async () => {
-  parent = await mkdtemp(join(tmpdir(), 'key-ring-'));
-  dir = join(parent, 'tokens');
-});
-afterEach(async () => rm(parent, { recursive: true }));
+beforeEach(() => void (dir = join(temporaryFolder(), 'tokens')));
 
 async function entries(): Promise<RingEntry[]> {
   return parseRing(await readFile(join(dir, 'ring.json'), 'utf8'));
@@ -137,7 +121,7 @@ describe('a new key ring', () => {
     } finally {
       process.getuid = original;
     }
-    expect((await owners()).map(([uid]) => uid)).toEqual(Array(3).fill((await stat(parent)).uid));
+    expect((await owners()).map(([uid]) => uid)).toEqual(Array(3).fill((await stat(join(dir, '..'))).uid));
   });
 
   test('is created once if several instances start at the same time, and nothing else is left behind', async () => {

@@ -1,20 +1,19 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Config, ConfigError } from '../../src/core/config.js';
 import { AppLogger } from '../../src/core/logger.js';
 import { BUILT_IN_DESCRIPTIONS, BUILT_IN_LANGUAGES, ENGLISH } from '../../src/languages/built-in.js';
 import { Languages } from '../../src/languages/languages.service.js';
+import { temporaryFolder } from '../support/folders.js';
 
 let folder: string;
 let lines: string[];
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'mooring-languages-'));
+  folder = temporaryFolder();
   lines = [];
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function readLanguages(settings: Record<string, string> = {}): Languages {
   const destination = new Writable({

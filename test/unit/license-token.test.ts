@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { compactVerify, jwtVerify } from 'jose';
 import { createPrivateKey, sign } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { anyText } from '../support/any-text.js';
 import { createKeyRing, KeyRing } from '../../src/keys/tokens/key-ring.js';
@@ -16,6 +15,7 @@ import {
   type LicenseClaims,
 } from '../../src/keys/tokens/license-token.js';
 import { parseRing, writeRing } from '../../src/keys/tokens/ring-file.js';
+import { temporaryFolder } from '../support/folders.js';
 
 interface Vector {
   key: { d: string; x: string; kid: string };
@@ -35,14 +35,13 @@ const privateKey = createPrivateKey({
   format: 'jwk',
 });
 
-let dir: string;
+const dir = temporaryFolder();
 /** Holds the key of the vectors as `active`, with its private half. */
 let ring: KeyRing;
 /** Holds only the public half of that key, as `verifying`: a signature is checked by verifying it. */
 let publicRing: KeyRing;
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'license-token-'));
   const { kid } = vector.key;
   const entry = { kid, file: `${kid}.pem`, since: '2026-11-20T13:00:00Z' };
   const ringDir = join(dir, 'ring');
@@ -64,7 +63,6 @@ beforeAll(async () => {
   await writeRing(publicHalf, [...others, { ...entry, state: 'verifying' }]);
   publicRing = await KeyRing.open(publicHalf);
 });
-afterAll(async () => rm(dir, { recursive: true }));
 
 /** A token with any payload and a genuine signature. */
 function signPayload(payload: string, header = ring.active.header): string {

@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { calculateJwkThumbprint, exportJWK, importPKCS8 } from 'jose';
 import { createKeyRing, KeyRing } from '../../src/keys/tokens/key-ring.js';
 import {
@@ -15,6 +14,7 @@ import {
 } from '../../src/keys/tokens/license-token.js';
 import { parseRing, writeRing, type KeyState, type RingEntry } from '../../src/keys/tokens/ring-file.js';
 import { revokeKey, RotationError, rotateKeys } from '../../src/keys/tokens/rotation.js';
+import { temporaryFolder } from '../support/folders.js';
 
 const START = new Date('2026-11-20T13:00:00.000Z');
 /** The compiled module, which child processes import. */
@@ -31,15 +31,12 @@ const CLAIMS: LicenseClaims = {
   exp: 1795784400,
 };
 
-let parent: string;
 let dir: string;
 
 beforeEach(async () => {
-  parent = await mkdtemp(join(tmpdir(), 'rotation-'));
-  dir = join(parent, 'tokens');
+  dir = join(temporaryFolder(), 'tokens');
   await createKeyRing(dir, START);
 });
-afterEach(() => rm(parent, { recursive: true }));
 
 const at = (seconds: number) => new Date(START.getTime() + seconds * 1_000);
 const ring = async () => parseRing(await readFile(join(dir, 'ring.json'), 'utf8'));

@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { spawnSync } from 'node:child_process';
 import { createPrivateKey, createPublicKey, generateKeyPairSync, hash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { anyText } from '../support/any-text.js';
 import { isSignature, publicJwk, signText, thumbprint, verifyText } from '../../src/keys/ed25519/ed25519.js';
@@ -20,6 +19,7 @@ import {
   type ManifestContent,
   type SignedManifest,
 } from '../../src/keys/manifests/signed-manifest.js';
+import { temporaryFolder } from '../support/folders.js';
 
 interface Vectors {
   key: { d: string; x: string; kid: string };
@@ -40,12 +40,10 @@ const publicKey = createPublicKey(privateKey);
 const other = generateKeyPairSync('ed25519');
 const trusted = trustedKeys([publicKey]);
 
-let dir: string;
+const dir = temporaryFolder();
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), 'signed-manifest-'));
   writeFileSync(join(dir, 'public.pem'), publicKey.export({ format: 'pem', type: 'spki' }));
 });
-afterAll(() => rmSync(dir, { recursive: true }));
 
 interface Verifier {
   name: string;

@@ -1,19 +1,17 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, test } from '@jest/globals';
 import { sourceFrame } from '../../src/core/source-frames.js';
+import { temporaryFolder } from '../support/folders.js';
 
-let folder: string;
+const folder = temporaryFolder();
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'mooring-frames-'));
   // Line 2 of the file is line 5 of the source; the other lines have no source.
   const map = { version: 3, sources: ['../src/a.ts'], names: [], mappings: ';AAIA' };
   writeFileSync(join(folder, 'mapped.js.map'), JSON.stringify(map));
   writeFileSync(join(folder, 'broken.js.map'), '{');
 });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const frame = (file: string, line: number) => `work (${pathToFileURL(join(folder, file)).href}:${line}:3)`;
 

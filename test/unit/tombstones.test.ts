@@ -1,16 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import {
-  appendFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { ConfigError } from '../../src/core/config.js';
 import { JobFailure } from '../../src/mail/jobs.js';
 import {
@@ -19,9 +10,9 @@ import {
   recordCancelled,
   type ErasedIds,
 } from '../../src/erasure/erased-ids.js';
+import { temporaryFolder } from '../support/folders.js';
 
-const directory = mkdtempSync(join(tmpdir(), 'mooring-tombstones-'));
-afterAll(() => rmSync(directory, { recursive: true }));
+const directory = temporaryFolder();
 
 let file: string;
 beforeEach(() => void (file = join(directory, randomUUID(), 'erased.txt')));

@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { createPrivateKey } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readLicenseAnswer } from '../../client/src/answers.js';
 import { PROBLEM_MEMBERS } from '../../client/src/problem-members.js';
@@ -13,6 +12,7 @@ import { KeyRing } from '../../src/keys/tokens/key-ring.js';
 import type { LicenseClaims } from '../../src/keys/tokens/license-token.js';
 import { createTokenKey, writeRing } from '../../src/keys/tokens/ring-file.js';
 import { FakeTime } from '../client/harness.js';
+import { temporaryFolder } from '../support/folders.js';
 
 interface Case {
   name: string;
@@ -101,11 +101,7 @@ describe('confirmations.json, as the reference client reads it', () => {
 });
 
 describe('confirmations.json, as the service writes it', () => {
-  let dir: string;
-  beforeAll(() => {
-    dir = mkdtempSync(join(tmpdir(), 'vectors-'));
-  });
-  afterAll(() => rmSync(dir, { recursive: true }));
+  const dir = temporaryFolder();
 
   test('the first case is byte for byte what the service answers', async () => {
     const tokens = read<{ key: { d: string; x: string; kid: string }; claims: string }>(

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../support/folders.js';
 
 const folder = fileURLToPath(new URL('../vectors/', import.meta.url));
 const script = fileURLToPath(new URL('../../scripts/vectors.mjs', import.meta.url));
@@ -38,14 +38,10 @@ describe.each(files)('%s', (file) => {
 });
 
 test('scripts/vectors.mjs makes the signed files byte for byte', () => {
-  const made = mkdtempSync(join(tmpdir(), 'vectors-'));
-  try {
-    const { status, stderr } = spawnSync(process.execPath, [script, made]);
-    expect([status, stderr.toString()]).toEqual([0, '']);
-    expect(readdirSync(made)).toEqual(['license-tokens.json', 'manifests.json', 'token-reading.json']);
-    for (const file of readdirSync(made))
-      expect(readFileSync(join(made, file), 'utf8')).toBe(readFileSync(join(folder, file), 'utf8'));
-  } finally {
-    rmSync(made, { recursive: true });
-  }
+  const made = temporaryFolder();
+  const { status, stderr } = spawnSync(process.execPath, [script, made]);
+  expect([status, stderr.toString()]).toEqual([0, '']);
+  expect(readdirSync(made)).toEqual(['license-tokens.json', 'manifests.json', 'token-reading.json']);
+  for (const file of readdirSync(made))
+    expect(readFileSync(join(made, file), 'utf8')).toBe(readFileSync(join(folder, file), 'utf8'));
 });

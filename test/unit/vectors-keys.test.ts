@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { compactVerify } from 'jose';
 import { createPublicKey, hash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readLicenseKey as readKeyInClient } from '../../client/src/license-key.js';
 import { readMachineId, type Host } from '../../client/src/machine-id.js';
@@ -15,6 +14,7 @@ import {
   type LicenseClaims,
 } from '../../src/keys/tokens/license-token.js';
 import { createTokenKey, writeRing } from '../../src/keys/tokens/ring-file.js';
+import { temporaryFolder } from '../support/folders.js';
 
 function read<T>(file: string): T {
   return JSON.parse(readFileSync(new URL(`../vectors/${file}`, import.meta.url), 'utf8')) as T;
@@ -123,11 +123,10 @@ describe('license-tokens.json', () => {
     ]),
   );
   const good = cases.filter(({ genuine }) => genuine);
-  let dir: string;
+  const dir = temporaryFolder();
   let ring: KeyRing;
 
   beforeAll(async () => {
-    dir = mkdtempSync(join(tmpdir(), 'vectors-'));
     const since = '2026-11-20T13:00:00Z';
     const published = [...publicKeys].map(([kid, publicKey]) => {
       const file = `${kid}.pem`;
@@ -137,7 +136,6 @@ describe('license-tokens.json', () => {
     await writeRing(dir, [await createTokenKey(dir, 'active', new Date()), ...published]);
     ring = await KeyRing.open(dir);
   });
-  afterAll(() => rmSync(dir, { recursive: true }));
 
   test.each(cases)('$name', ({ token, product, genuine, claims, reason }) => {
     expect(verifyLicenseToken(ring, product, token)).toEqual(genuine ? claims : null);

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { createPublicKey, verify } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { trustedKey } from '../../client/src/manifest-signature.js';
 import type { Offer } from '../../client/src/signed-manifest.js';
@@ -18,6 +17,7 @@ import {
   trustedKeys,
   verifyManifest,
 } from '../../src/keys/manifests/signed-manifest.js';
+import { temporaryFolder } from '../support/folders.js';
 
 interface Case {
   name: string;
@@ -95,11 +95,7 @@ describe('manifests.json, as the publisher’s commands and the service verify i
 });
 
 describe('manifests.json, as an independent program verifies it', () => {
-  let dir: string;
-  beforeAll(() => {
-    dir = mkdtempSync(join(tmpdir(), 'vectors-'));
-  });
-  afterAll(() => rmSync(dir, { recursive: true }));
+  const dir = temporaryFolder();
 
   // LibreSSL, which macOS calls openssl, does not know -rawin. Then Node verifies, which the service uses too.
   const help = spawnSync('openssl', ['pkeyutl', '-help']);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { telemetryBlock, type CrashSignature, type Telemetry } from '../../client/src/telemetry.js';
 import { TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
@@ -27,7 +27,6 @@ beforeAll(async () => {
   service = await Service.start();
   license = await service.issue({ machines_allowed: 100 });
 });
-afterAll(() => service.close());
 
 describe('telemetry.json, as the service stores it', () => {
   let token: string;

@@ -1,5 +1,5 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import {
   manifestBytes,
   parseSigned,
@@ -12,14 +12,14 @@ import {
   signArgsWithoutKey,
   type Run,
 } from '../../support/processes/cli-harness.js';
-import { createDatabase } from '../../support/harness.js';
+import { createDatabase, type TestDatabase } from '../../support/harness.js';
 import {
   expectInvalidAfterAnyChange,
   expectVerifiedByOpenssl,
   signWithOpenssl,
 } from '../../manifest/openssl-verification.js';
 
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let terminal: Publisher;
 /** The text that `--prepare` wrote. openssl signs it with `one.pem` and with `two.pem`. */
 let bytes: string;
@@ -35,10 +35,6 @@ beforeAll(async () => {
   expect(answer).toEqual({ file: terminal.file('prepared'), bytes: Buffer.byteLength(bytes) });
   writeSignature('one.sig', 'prepared', 'one.pem');
   writeSignature('two.sig', 'prepared', 'two.pem');
-});
-afterAll(async () => {
-  terminal.close();
-  await database.drop();
 });
 
 /** Signs a file with openssl and writes the signature to another file. @returns the signature */

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { parseSigned, type SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
 import {
@@ -12,7 +12,7 @@ import {
   signArgsWithoutKey,
   type RunOptions,
 } from '../../support/processes/cli-harness.js';
-import { createDatabase } from '../../support/harness.js';
+import { createDatabase, connect, type TestDatabase } from '../../support/harness.js';
 import { readPrivateKey, openManifests } from '../../manifest/hand-signed-manifests.js';
 import { startFakeServer } from '../../manifest/fake-manifest-server.js';
 import {
@@ -24,15 +24,14 @@ import {
   JANUARY_2029,
 } from '../../manifest/publish-mistakes.js';
 
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let sql: pg.Client;
 let terminal: Publisher;
 let live: SignedManifest;
 /** Publishes 1.0.0 for all licenses, 2.0.0, 3.0.0 (then withdrawn) and 4.0.0, which is live with sequence 5. */
 beforeAll(async () => {
   database = await createDatabase();
-  sql = new pg.Client(database.url);
-  await sql.connect();
+  sql = await connect(database.url);
   terminal = await Publisher.at(database.url);
   await using manifests = await openManifests(database.url, readPrivateKey(terminal.file('two.pem')));
   await manifests.publish(manifests.next('1.0.0'));
@@ -40,11 +39,6 @@ beforeAll(async () => {
   await manifests.publish(manifests.next('3.0.0', JANUARY_2027));
   await manifests.publish(await manifests.withdrawal(), true);
   live = await manifests.publish(manifests.next('4.0.0', JANUARY_2028));
-});
-afterAll(async () => {
-  await sql.end();
-  terminal.close();
-  await database.drop();
 });
 
 /** Reads everything that a command could change: published manifests, the audit trail, files. */

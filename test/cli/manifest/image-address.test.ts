@@ -1,18 +1,18 @@
+import type { AddressInfo } from 'node:net';
 import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { DISK_IMAGE, Publisher, type Run } from '../../support/processes/cli-harness.js';
 import { makeCertificate } from '../../support/certificate.js';
-import { createDatabase } from '../../support/harness.js';
+import { createDatabase, type TestDatabase } from '../../support/harness.js';
 
 /** More than one chunk. */
 const IMAGE = Buffer.from(DISK_IMAGE.padStart(200_000, '.'));
 const certificate = makeCertificate('127.0.0.1');
 
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let terminal: Publisher;
 /** What the server with the images answers. */
 let answer: (response: ServerResponse, url: string) => void;
@@ -29,11 +29,7 @@ beforeAll(async () => {
   origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
   terminal.writeDocument('next.json', await sign('1.0.0'));
 });
-afterAll(async () => {
-  await new Promise((resolve) => void server.close(resolve));
-  terminal.close();
-  await database.drop();
-});
+afterAll(() => new Promise((resolve) => void server.close(resolve)));
 
 function sign(version: string) {
   const image = ['--dmg', 'App.dmg', '--version', version, '--url', `${origin}/App.dmg`];

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { createPrivateKey } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { manifestBytes, parseSigned, signManifest } from '../../../src/keys/manifests/signed-manifest.js';
 import { WEAK_PASSPHRASE } from '../../../src/cli/terminal/passphrase-strength.js';
 import {
@@ -14,17 +14,13 @@ import {
   signArgs,
 } from '../../support/processes/cli-harness.js';
 import { testWith } from '../../support/processes/test-with.js';
-import { createDatabase } from '../../support/harness.js';
+import { createDatabase, type TestDatabase } from '../../support/harness.js';
 
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let terminal: Publisher;
 beforeAll(async () => {
   database = await createDatabase();
   terminal = await Publisher.at(database.url, { hasKeygenKey: true });
-});
-afterAll(async () => {
-  terminal.close();
-  await database.drop();
 });
 
 describe('keygen', () => {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';
 import { manifestCommands } from '../../../src/cli/manifest/manifest.js';
 import {
@@ -28,7 +28,6 @@ beforeAll(async () => {
   terminal = await Publisher.at(UNREACHABLE_URL);
   other = terminal.writeEncryptedKey('other.pem', OTHER_PASSPHRASE);
 });
-afterAll(() => terminal.close());
 
 const sign = (fd3: string, ...keys: string[]) =>
   terminal.run(

@@ -1,8 +1,8 @@
+import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
 import { Publisher, PUBLISH, UNREACHABLE_URL, signArgs } from '../../support/processes/cli-harness.js';
 import { makeCertificate } from '../../support/certificate.js';
@@ -25,10 +25,6 @@ beforeAll(async () => {
   });
   first = await terminal.json(signArgs('1.0.0', '--first'));
   terminal.writeDocument('first.json', first);
-});
-afterAll(async () => {
-  await service.close();
-  terminal.close();
 });
 
 const publish = (file: string, args: string[] = [], env: Record<string, string | undefined> = {}) =>

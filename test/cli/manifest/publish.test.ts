@@ -1,9 +1,10 @@
+import { freePort } from '../../support/processes/server-process.js';
 import { generateKeyPairSync } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
 import { Publisher, PUBLISH, type Run } from '../../support/processes/cli-harness.js';
-import { createDatabase, Service } from '../../support/harness.js';
+import { createDatabase, Service, type TestDatabase } from '../../support/harness.js';
 import {
   signUnchecked,
   readPrivateKey,
@@ -11,11 +12,10 @@ import {
   type Manifests,
 } from '../../manifest/hand-signed-manifests.js';
 import { serveDocument, startFakeServer } from '../../manifest/fake-manifest-server.js';
-import { freePort } from '../../support/processes/server-process.js';
 
 const untrusted = generateKeyPairSync('ed25519').privateKey;
 
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let terminal: Publisher;
 let manifests: Manifests;
 beforeAll(async () => {
@@ -23,11 +23,7 @@ beforeAll(async () => {
   terminal = await Publisher.at(database.url);
   manifests = await openManifests(database.url, readPrivateKey(terminal.file('two.pem')));
 });
-afterAll(async () => {
-  await manifests[Symbol.asyncDispose]();
-  terminal.close();
-  await database.drop();
-});
+afterAll(() => manifests[Symbol.asyncDispose]());
 
 let count = 0;
 /** Signs the next version, and does not publish it. */
@@ -51,39 +47,32 @@ async function expectLive(document: SignedManifest): Promise<void> {
 
 test('a first manifest with --withdraw is refused, because there is none to withdraw', async () => {
   const own = await createDatabase();
-  try {
-    const file = terminal.writeDocument('first.json', await terminal.sign('1.0', '--first'));
-    const env = { DATABASE_URL: own.url };
-    const run = await terminal.run([...PUBLISH, file, '--withdraw', '--json'], { env });
-    expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('withdraws nothing') });
-    expect((await terminal.run(['manifest', 'show'], { env })).stderr).toBe('No manifest is live.\n');
-  } finally {
-    await own.drop();
-  }
+  const file = terminal.writeDocument('first.json', await terminal.sign('1.0', '--first'));
+  const env = { DATABASE_URL: own.url };
+  const run = await terminal.run([...PUBLISH, file, '--withdraw', '--json'], { env });
+  expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('withdraws nothing') });
+  expect((await terminal.run(['manifest', 'show'], { env })).stderr).toBe('No manifest is live.\n');
 });
 
 describe('after publishing, the public URL is read:', () => {
   test('a running service serves the manifest within seconds', async () => {
     const environment = { MANIFEST_PUBLIC_KEYS: `${terminal.one},${terminal.two}` };
     const service = await Service.start({ databaseUrl: database.url, environment });
-    try {
-      const document = await nextDocument();
-      const run = await publish(document, service.url);
-      expect(run).toMatchObject({
-        code: 0,
-        stderr: `${service.url}/v1/manifest serves the published manifest.\n`,
-      });
-      expect(run.json).toEqual({
-        version: document.version,
-        sequence: 1,
-        minimum_license_expiry: null,
-        expires_at: (JSON.parse(document.signed) as { expires_at: string }).expires_at,
-        served: true,
-      });
-      expect((await service.call('GET', '/v1/manifest')).json).toEqual(document);
-    } finally {
-      await service.close();
-    }
+    const document = await nextDocument();
+    const run = await publish(document, service.url);
+    expect(run).toMatchObject({
+      code: 0,
+      stderr: `${service.url}/v1/manifest serves the published manifest.\n`,
+    });
+    expect(run.json).toEqual({
+      version: document.version,
+      sequence: 1,
+      minimum_license_expiry: null,
+      expires_at: (JSON.parse(document.signed) as { expires_at: string }).expires_at,
+      served: true,
+    });
+    expect((await service.call('GET', '/v1/manifest')).json).toEqual(document);
+    await service.close();
   });
 
   test('a cache serves the previous manifest at first, then the new one', async () => {
@@ -103,28 +92,24 @@ describe('after publishing, the public URL is read:', () => {
 
   test('a cache that still serves the previous manifest, or none, is reported', async () => {
     const other = await createDatabase();
-    try {
-      const env = { DATABASE_URL: other.url };
-      const before = await terminal.json(['manifest', 'show']);
-      await using old = await serveDocument(before);
-      await using none = await startFakeServer((response) => {
-        response.statusCode = 404;
-        response.end('{"code":"no_version_published"}');
-      });
-      const first = terminal.writeDocument('first.json', await terminal.sign('1.0', '--first'));
-      const [kept, empty] = await Promise.all([
-        publish(await nextDocument(), old.url),
-        terminal.run([...PUBLISH, first, '--json'], { env: { ...env, PUBLIC_URL: none.url } }),
-      ]);
-      const notServedYet = (url: string, what: string) =>
-        `The manifest is published, but ${url}/v1/manifest still serves ${what} after 6 seconds. A cache may keep that for 5 minutes: purge it, or wait; then check with mooring manifest verify ${url}/v1/manifest.\n`;
-      expect(kept).toMatchObject({ code: 1, json: { sequence: 3, served: false } });
-      expect(kept.stderr).toBe(notServedYet(old.url, 'the manifest of sequence 2'));
-      expect(empty).toMatchObject({ code: 1, json: { sequence: 1, served: false } });
-      expect(empty.stderr).toBe(notServedYet(none.url, 'no manifest'));
-    } finally {
-      await other.drop();
-    }
+    const env = { DATABASE_URL: other.url };
+    const before = await terminal.json(['manifest', 'show']);
+    await using old = await serveDocument(before);
+    await using none = await startFakeServer((response) => {
+      response.statusCode = 404;
+      response.end('{"code":"no_version_published"}');
+    });
+    const first = terminal.writeDocument('first.json', await terminal.sign('1.0', '--first'));
+    const [kept, empty] = await Promise.all([
+      publish(await nextDocument(), old.url),
+      terminal.run([...PUBLISH, first, '--json'], { env: { ...env, PUBLIC_URL: none.url } }),
+    ]);
+    const notServedYet = (url: string, what: string) =>
+      `The manifest is published, but ${url}/v1/manifest still serves ${what} after 6 seconds. A cache may keep that for 5 minutes: purge it, or wait; then check with mooring manifest verify ${url}/v1/manifest.\n`;
+    expect(kept).toMatchObject({ code: 1, json: { sequence: 3, served: false } });
+    expect(kept.stderr).toBe(notServedYet(old.url, 'the manifest of sequence 2'));
+    expect(empty).toMatchObject({ code: 1, json: { sequence: 1, served: false } });
+    expect(empty.stderr).toBe(notServedYet(none.url, 'no manifest'));
   });
 
   test('an address at which no server listens is reported', async () => {

@@ -15,7 +15,7 @@ import {
   signArgs,
   type Run,
 } from '../../support/processes/cli-harness.js';
-import { createDatabase } from '../../support/harness.js';
+import { createDatabase, type TestDatabase } from '../../support/harness.js';
 import {
   readPrivateKey,
   openManifests,
@@ -29,7 +29,7 @@ const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOStrin
 const JANUARY_2025 = '2025-01-04T00:00:00Z';
 const JANUARY_2027 = '2027-01-04T00:00:00Z';
 
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let terminal: Publisher;
 let manifests: Manifests;
 /** The manifests of 1.0, 2.0 and 3.0, as they were published. */
@@ -42,11 +42,7 @@ beforeAll(async () => {
   published.push(await manifests.publish(manifests.next('2.0', JANUARY_2025)));
   published.push(await manifests.publish(manifests.next('3.0', JANUARY_2027)));
 });
-afterAll(async () => {
-  await manifests[Symbol.asyncDispose]();
-  terminal.close();
-  await database.drop();
-});
+afterAll(() => manifests[Symbol.asyncDispose]());
 
 /** The arguments of `manifest refresh` or `manifest withdraw`, with the key `two.pem`. */
 const signingArgs = (command: 'refresh' | 'withdraw', ...moreArgs: string[]) => [

@@ -1,10 +1,10 @@
 import type { KeyObject } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import type { ManifestContent, SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
 import { Publisher, PUBLISH } from '../../support/processes/cli-harness.js';
-import { createDatabase } from '../../support/harness.js';
+import { createDatabase, connect, type TestDatabase } from '../../support/harness.js';
 import { readPrivateKey, openManifests } from '../../manifest/hand-signed-manifests.js';
 import {
   signWithMistake,
@@ -15,7 +15,7 @@ import {
   JANUARY_2029,
 } from '../../manifest/publish-mistakes.js';
 
-let database: Awaited<ReturnType<typeof createDatabase>>;
+let database: TestDatabase;
 let sql: pg.Client;
 let terminal: Publisher;
 let key: KeyObject;
@@ -35,13 +35,7 @@ beforeAll(async () => {
   await manifests.publish(await manifests.withdrawal(), true);
   live = await manifests.publish(manifests.next('4.0.0', JANUARY_2028));
   next = manifests.next('5.0.0', JANUARY_2029);
-  sql = new pg.Client(database.url);
-  await sql.connect();
-});
-afterAll(async () => {
-  await sql.end();
-  terminal.close();
-  await database.drop();
+  sql = await connect(database.url);
 });
 
 /** Reads everything that a publication stores. */

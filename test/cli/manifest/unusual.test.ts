@@ -1,5 +1,5 @@
 import { copyFileSync, readdirSync, writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import {
   DISK_IMAGE,
   Publisher,
@@ -23,7 +23,6 @@ beforeAll(async () => {
   writeFileSync(terminal.file('App.zip'), 'PK'.padEnd(2_000, '.'));
   live = terminal.writeDocument('live.json', await terminal.sign('1.0.0', '--first', ...MINIMUM));
 });
-afterAll(() => terminal.close());
 
 const sign = (version: string, image: string, args: string[], env: RunOptions['env'] = {}) =>
   terminal.run(

@@ -1,12 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import pg from 'pg';
 import { migrate } from '../../../src/database/migrations.js';
 import { FragilePostgres } from '../../support/databases/outage-harness.js';
 import { StreamingReplica } from '../../support/databases/replica-harness.js';
 import { licenseKeys, SETTINGS, type Deployment } from './deployment.js';
 import { InstanceProcess } from './instance-process.js';
+import { temporaryFolder } from '../../support/folders.js';
 
 // A connection with a statement in progress is preferred, because the end of an idle one has no effect.
 const KILL_BACKEND = `
@@ -18,7 +16,7 @@ export class FaultedDeployment implements Deployment {
   readonly keys = licenseKeys;
   readonly instances: InstanceProcess[] = [];
   replica!: StreamingReplica;
-  readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-histories-'));
+  readonly #directory = temporaryFolder();
   #database: pg.Pool | undefined;
 
   /** Errors of processes that have ended, and unexpected ends of processes. */
@@ -104,6 +102,5 @@ export class FaultedDeployment implements Deployment {
     this.replica?.thaw();
     await this.replica?.end();
     await this.primary.end();
-    rmSync(this.#directory, { recursive: true, force: true });
   }
 }

@@ -1,7 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, connect, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
@@ -14,10 +12,12 @@ import { call, isConnectionLost, type Answer } from '../harness.js';
 import { createDelayStream } from '../delay-stream.js';
 import { everyProcess } from '../processes/processes.js';
 import { freePort } from '../processes/server-process.js';
+import { temporaryFolder } from '../folders.js';
+import { afterThisFile } from '../of-this-file.js';
 
 /** A PostgreSQL server of one test that can be stopped, frozen and restarted. Its URL does not change. */
 export class FragilePostgres {
-  readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-outage-'));
+  readonly #directory = temporaryFolder();
   readonly #proxy = new TcpProxy();
   #server!: EmbeddedPostgres;
   /** The URL of the proxy before the server, because the server has another port after a restart. */
@@ -27,6 +27,7 @@ export class FragilePostgres {
     const postgres = new FragilePostgres();
     await postgres.#proxy.open();
     await postgres.restart();
+    afterThisFile(() => postgres.end());
     return postgres;
   }
 
@@ -76,7 +77,6 @@ export class FragilePostgres {
     this.thaw();
     this.#proxy.close();
     await this.#server.stop();
-    rmSync(this.#directory, { recursive: true, force: true });
   }
 
   /** The data directory of the server. */
@@ -116,6 +116,7 @@ export class TcpProxy {
 
   async open(): Promise<void> {
     if (this.#server?.listening) return;
+    afterThisFile(() => this.close());
     this.#server = createServer((near) => {
       const far = this.connectToTarget();
       near.pipe(far);

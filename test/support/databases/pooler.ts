@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { afterThisFile } from '../of-this-file.js';
 
 /** Which of the free connections to PostgreSQL executes a statement: the one that was used most or least recently. */
 export type ReuseOrder = 'most recently' | 'least recently';
@@ -23,12 +24,13 @@ export class Pooler {
   async open(): Promise<string> {
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
+    afterThisFile(() => this.#close());
     const url = new URL(this.target);
     url.port = String((this.#server.address() as AddressInfo).port);
     return url.href;
   }
 
-  async close(): Promise<void> {
+  async #close(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     this.#server.close();
     await once(this.#server, 'close');

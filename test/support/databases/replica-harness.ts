@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
@@ -7,6 +5,8 @@ import { replaceStalePid } from '../../../src/database/embedded/pid-file.js';
 import { endPostmaster, launch, serverSettings } from '../../../src/database/embedded/postgres-process.js';
 import { copyAsReplica } from '../../../bench/load/base-backup.js';
 import { TcpProxy, signalServer, type FragilePostgres } from './outage-harness.js';
+import { temporaryFolder } from '../folders.js';
+import { afterThisFile } from '../of-this-file.js';
 
 const SETTINGS = {
   // Not durable, like every server of the tests.
@@ -18,7 +18,7 @@ const SETTINGS = {
 
 /** A streaming replica of the primary of a test. The URL of the replica does not change. */
 export class StreamingReplica {
-  readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-replica-'));
+  readonly #directory = temporaryFolder();
   readonly #cluster = join(this.#directory, 'postgres');
   readonly #proxy = new TcpProxy();
   #pid = 0;
@@ -29,13 +29,9 @@ export class StreamingReplica {
   static async of(primary: FragilePostgres, slot = 'replica'): Promise<StreamingReplica> {
     const replica = new StreamingReplica(primary);
     await replica.#proxy.open();
-    try {
-      await copyAsReplica(primary, replica.#cluster, slot);
-      await replica.start();
-    } catch (error) {
-      await replica.end();
-      throw error;
-    }
+    afterThisFile(() => replica.end());
+    await copyAsReplica(primary, replica.#cluster, slot);
+    await replica.start();
     return replica;
   }
 
@@ -96,7 +92,6 @@ export class StreamingReplica {
   async end(): Promise<void> {
     this.#proxy.close();
     await endPostmaster(this.#pid, this.#cluster, 'SIGQUIT', 'SIGKILL');
-    rmSync(this.#directory, { recursive: true, force: true });
   }
 
   async #waitForCondition(condition: string): Promise<void> {

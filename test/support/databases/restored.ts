@@ -1,11 +1,11 @@
-import { chmodSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { endPostmaster, launch, serverSettings } from '../../../src/database/embedded/postgres-process.js';
+import { temporaryFolder } from '../folders.js';
 
 /** A PostgreSQL server in a new directory that is restored from a copy of a backup. */
 export class Restored {
-  readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-restored-'));
+  readonly #directory = temporaryFolder();
   readonly cluster = join(this.#directory, 'postgres');
   readonly #original: URL;
   #pid = 0;
@@ -34,6 +34,5 @@ export class Restored {
 
   async end(): Promise<void> {
     if (this.#pid) await endPostmaster(this.#pid, this.cluster, 'SIGQUIT', 'SIGKILL');
-    rmSync(this.#directory, { recursive: true, force: true });
   }
 }

@@ -1,10 +1,10 @@
 import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { TcpProxy, processesOf } from './outage-harness.js';
+import { temporaryFolder } from '../folders.js';
+import { afterThisFile } from '../of-this-file.js';
 
 /** The size of the disk. A new cluster and its write-ahead log need about 60 MB. */
 const DISK_SIZE = '128m';
@@ -17,7 +17,7 @@ type Reply = { readonly done: unknown } | { readonly failed: string };
 
 /** A PostgreSQL server whose disk can be filled. Its URL does not change. */
 export class SmallDiskPostgres {
-  readonly #directory = mkdtempSync(join(tmpdir(), 'mooring-disk-'));
+  readonly #directory = temporaryFolder();
   readonly #proxy = new TcpProxy();
   /**
    * Whether the server has a small disk, which can be full (ENOSPC). If the system does not allow the mount, the size of the
@@ -42,15 +42,11 @@ export class SmallDiskPostgres {
 
   static async start(): Promise<SmallDiskPostgres> {
     const postgres = new SmallDiskPostgres();
-    try {
-      await postgres.#waitForReply();
-      await postgres.#proxy.open();
-      await postgres.restart();
-      return postgres;
-    } catch (error) {
-      await postgres.end();
-      throw error;
-    }
+    afterThisFile(() => postgres.#end());
+    await postgres.#waitForReply();
+    await postgres.#proxy.open();
+    await postgres.restart();
+    return postgres;
   }
 
   /** Starts the server again, as a supervisor does after it has gone down. */
@@ -91,10 +87,9 @@ export class SmallDiskPostgres {
     return reply.done;
   }
 
-  async end(): Promise<void> {
+  async #end(): Promise<void> {
     this.#proxy.close();
     if (this.#process.connected) this.#process.disconnect();
     await this.#exited;
-    rmSync(this.#directory, { recursive: true, force: true });
   }
 }

@@ -1,13 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
 import { publicJwk } from '../../../src/keys/ed25519/ed25519.js';
 import type { SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
+import { temporaryFolder } from '../folders.js';
 import type { Service } from '../harness.js';
 import { baseEnvironment } from './server-process.js';
 import { runWarm, type Command } from './warm-cli.js';
@@ -39,7 +39,7 @@ export interface RunOptions {
 
 /** Runs the command line in a temporary folder, with settings that refer to this folder. */
 export class Terminal {
-  readonly dir = mkdtempSync(join(tmpdir(), 'mooring-cli-'));
+  readonly dir = temporaryFolder();
 
   constructor(readonly env: Record<string, string | undefined>) {}
 
@@ -50,10 +50,6 @@ export class Terminal {
 
   file(name: string): string {
     return join(this.dir, name);
-  }
-
-  close(): void {
-    rmSync(this.dir, { recursive: true, force: true });
   }
 
   /** Starts a program of the build in the temporary folder, with these settings as its whole environment. */

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { runOf, type Run } from './cli-harness.js';
 import { baseEnvironment } from './server-process.js';
+import { temporaryFolder } from '../folders.js';
 
 interface Options {
   /** The path of the settings file, if it is not that of `settingsDir`. */
@@ -19,7 +19,7 @@ interface Options {
  * `runuser` are replaced by scripts, of which the second prints its arguments.
  */
 export class InstalledCommand {
-  readonly #dir = mkdtempSync(join(tmpdir(), 'mooring-installed-'));
+  readonly #dir = temporaryFolder();
   /** The path by which the command is called. */
   readonly command = join(this.#dir, 'mooring');
   /** The folder that `init` gets. */
@@ -38,10 +38,6 @@ export class InstalledCommand {
   #script = (name: string, line: string) => {
     writeFileSync(this.#file(`bin/${name}`), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
   };
-
-  close(): void {
-    rmSync(this.#dir, { recursive: true, force: true });
-  }
 
   /** Adds lines to the settings file. A later line is stronger than an earlier one. */
   fillIn(settings: Readonly<Record<string, string | undefined>>): void {

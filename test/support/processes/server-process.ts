@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
+import { afterThisFile } from '../of-this-file.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const generousLimits = fileURLToPath(new URL('./generous-limits.mjs', import.meta.url));
@@ -29,7 +30,7 @@ export const baseEnvironment = (): Record<string, string> => ({
   NODE_COMPILE_CACHE: process.env['MOORING_TEST_COMPILE_CACHE']!,
 });
 
-/** The built service, `dist/main.js`, in a process whose environment the test gives. */
+/** The built service, `dist/main.js`, in a process with this environment. It ends at the end of the test file, or by `end`. */
 export class ServerProcess {
   /** The text that was written to standard output and standard error so far. */
   stdout = '';
@@ -49,6 +50,7 @@ export class ServerProcess {
       hasProductionLimits = false,
     }: ProcessOptions = {},
   ) {
+    afterThisFile(() => this.end());
     const limits = hasProductionLimits ? [] : ['--import', generousLimits];
     const args = ['--disable-warning=ExperimentalWarning', ...limits, ...nodeArguments, 'dist/main.js'];
     const env = { ...baseEnvironment(), ...environment };

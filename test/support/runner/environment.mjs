@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { FileProfile } from './profile.mjs';
 import { leftovers, sharedState } from './leftovers.mjs';
+import { withinTimeLimit } from './time-limit.mjs';
 
 // Both packages are dependencies of Jest, so they are loaded in the version that Jest uses.
 const requireFromJest = createRequire(createRequire(import.meta.url).resolve('jest-environment-node'));
@@ -72,9 +73,10 @@ export default class ProcessEnvironment {
   /** Fails the file if its end failed, or if it left something behind that could affect a later file of this process. */
   async teardown() {
     const problems = [];
-    for (const work of globalThis[AFTER_FILE]?.splice(0) ?? []) {
+    // What was started last may use what was started before it, so it ends first.
+    for (const work of (globalThis[AFTER_FILE]?.splice(0) ?? []).toReversed()) {
       try {
-        await work();
+        await withinTimeLimit(work);
       } catch (error) {
         problems.push(`failed at its end: ${error?.stack ?? error}`);
       }

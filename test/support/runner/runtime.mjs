@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 import { setGlobals } from './globals.mjs';
 import { registerModuleHooks } from './module-hooks.mjs';
+import { withinTimeLimit } from './time-limit.mjs';
 
 registerModuleHooks();
 process.setSourceMapsEnabled(true);
@@ -38,7 +39,7 @@ export default class NativeRuntime {
   }
 
   unstable_importModule(path) {
-    return import(pathToFileURL(path).href);
+    return withinTimeLimit(() => import(pathToFileURL(path).href));
   }
 
   getSourceMaps() {
