@@ -1,12 +1,11 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { activation, AUDIT_CONTEXT, machineId, Service } from '../support/harness.js';
 import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
-let service: Service;
-beforeAll(async () => void (service = await Service.start()));
+const service = await Service.start();
 
 const post = (body: unknown, headers: Record<string, string> = {}) =>
   service.call('POST', '/v1/activate', body, headers);

@@ -1,11 +1,10 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { activation, Service, type Answer } from '../support/harness.js';
 
 /** A key with a correct check symbol that no license has. */
 const UNKNOWN_KEY = 'MOOR_E6S7-Z8KJ-TB3R-QKX6';
 
-let service: Service;
-beforeAll(async () => void (service = await Service.start()));
+const service = await Service.start();
 
 const post = (body: unknown) => service.call('POST', '/v1/activate', body);
 

@@ -1,12 +1,8 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { activation, machineId, Service } from '../support/harness.js';
 
-let service: Service;
-let license: Awaited<ReturnType<Service['issue']>>;
-beforeAll(async () => {
-  service = await Service.start();
-  license = await service.issue({ machines_allowed: 100_000 });
-});
+const service = await Service.start();
+const license = await service.issue({ machines_allowed: 100_000 });
 
 const MACHINE_ID = machineId('studio');
 const NOT_A_STRING = { 'a number': 7, true: true, 'a list': ['MOOR'], 'an object': { text: 'MOOR' } };

@@ -1,16 +1,11 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { activation, retryWhileUnavailable, call, Service, type Answer } from '../support/harness.js';
 
 const ROUNDS = Array.from({ length: 20 }, (_, round) => round + 1);
 /** Two instances with one database, as behind a load balancer. */
-let one: Service;
-let two: Service;
-let authorization: string;
-beforeAll(async () => {
-  one = await Service.start();
-  two = await Service.start({ databaseUrl: one.databaseUrl, dataDir: one.dataDir });
-  authorization = `Bearer ${await one.staffToken()}`;
-});
+const one = await Service.start();
+const two = await Service.start({ databaseUrl: one.databaseUrl, dataDir: one.dataDir });
+const authorization = `Bearer ${await one.staffToken()}`;
 
 type License = Awaited<ReturnType<Service['issue']>>;
 

@@ -3,13 +3,10 @@ import { ReleaseService } from '../../src/releases/release.service.js';
 import { type Answer, AUDIT_CONTEXT, Service } from '../support/harness.js';
 import { downloadUrl, publish } from '../manifest/publish.js';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-  await publish(service, '3.9', '2026-01-01T00:00:00Z');
-  await publish(service, '3.10', '2026-02-01T00:00:00Z');
-  await publish(service, '3.11', '2027-06-01T00:00:00Z');
-});
+const service = await Service.start();
+await publish(service, '3.9', '2026-01-01T00:00:00Z');
+await publish(service, '3.10', '2026-02-01T00:00:00Z');
+await publish(service, '3.11', '2027-06-01T00:00:00Z');
 beforeEach(() => service.clock.set('2026-11-20T13:00:00Z'));
 
 /** Sets the state of the purchase of a license. */

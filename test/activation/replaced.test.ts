@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import type pg from 'pg';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { DeadlineClient } from '../../src/database/deadline-client.js';
@@ -12,8 +12,7 @@ import { ORIGIN } from '../support/http/cookie-client.js';
 /** A key with a correct check symbol that no license has. */
 const UNKNOWN_KEY = 'MOOR_E6S7-Z8KJ-TB3R-QKX6';
 
-let service: Service;
-beforeAll(async () => void (service = await Service.start()));
+const service = await Service.start();
 afterEach(() => service.clock.set('2026-11-20T13:00:00Z'));
 
 interface License {

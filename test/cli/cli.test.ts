@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, symlinkSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { CLI, Terminal } from '../support/processes/cli-harness.js';
 import { Service } from '../support/harness.js';
 
@@ -8,12 +8,8 @@ const UTC_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 const REASON = ['--reason', 'asked by phone'];
 
 /** A service that runs during the commands and uses the same database and key folder. */
-let service: Service;
-let terminal: Terminal;
-beforeAll(async () => {
-  service = await Service.start();
-  terminal = Terminal.beside(service);
-});
+const service = await Service.start();
+const terminal = Terminal.beside(service);
 
 const issue = (...moreArgs: string[]) =>
   terminal.json(['license', 'issue', '--email', 'Grace@Example.com', ...moreArgs]);

@@ -1,12 +1,11 @@
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { DISK_IMAGE, MAIN, PUBLISH, Terminal } from '../support/processes/cli-harness.js';
 import { freePort } from '../support/processes/server-process.js';
 
 /** Runs the commands with the settings of development, and so with the embedded database. */
-let terminal: Terminal;
-beforeAll(() => void (terminal = new Terminal({})));
+const terminal = new Terminal({});
 
 describe('with the embedded database', () => {
   test('a command starts the database if no server runs, and then stops it', async () => {

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import {
   CLI,
   Publisher,
@@ -12,10 +12,7 @@ import {
 } from '../support/processes/cli-harness.js';
 import { baseEnvironment } from '../support/processes/server-process.js';
 
-let publisher: Publisher;
-beforeAll(async () => {
-  publisher = await Publisher.at(UNREACHABLE_URL);
-});
+const publisher = await Publisher.at(UNREACHABLE_URL);
 
 /** Runs a command that may not write a single byte to a file, as on a full disk. */
 async function runOnFullDisk(args: readonly string[]) {

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { renderSettingsFile } from '../../src/cli/settings-file.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
@@ -19,8 +19,7 @@ const REQUIRED = ['DATABASE_URL', 'MANIFEST_PUBLIC_KEYS', 'PRODUCT', 'PUBLIC_URL
 /** No setting may have a value in the environment of the command, because it reads none. */
 const env = { DATABASE_URL: undefined, DATA_DIR: undefined, PUBLIC_URL: undefined };
 
-let terminal: Terminal;
-beforeAll(() => void (terminal = new Terminal({})));
+const terminal = new Terminal({});
 
 const fileOf = (name: string) => terminal.file(`${name}/mooring.env`);
 

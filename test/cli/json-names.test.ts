@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.js';
 import { Publisher, PUBLISH, signArgs, type Run } from '../support/processes/cli-harness.js';
@@ -10,15 +10,11 @@ const EMAIL = 'ada@example.com';
 const STAFF = 'grace@example.com';
 const REASON = ['--reason', 'asked by phone'];
 
-let service: Service;
-let publisher: Publisher;
-beforeAll(async () => {
-  service = await Service.start();
-  publisher = await Publisher.at(service.databaseUrl);
-  Object.assign(publisher.env, {
-    DATA_DIR: service.dataDir,
-    TOKEN_KEYS_DIR: join(service.dataDir, 'keys/tokens'),
-  });
+const service = await Service.start();
+const publisher = await Publisher.at(service.databaseUrl);
+Object.assign(publisher.env, {
+  DATA_DIR: service.dataDir,
+  TOKEN_KEYS_DIR: join(service.dataDir, 'keys/tokens'),
 });
 
 /** Runs each command once with --json. @returns the value that each printed, by the name of the command */

@@ -1,17 +1,12 @@
 import { spawnSync } from 'node:child_process';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { CLI, Terminal } from '../support/processes/cli-harness.js';
 import { testWith } from '../support/processes/test-with.js';
-import { createDatabase, type TestDatabase } from '../support/harness.js';
+import { createDatabase } from '../support/harness.js';
 
-let database: TestDatabase;
-let terminal: Terminal;
-let license: { license_id: string; license_key: string };
-beforeAll(async () => {
-  database = await createDatabase();
-  terminal = new Terminal({ DATABASE_URL: database.url });
-  license = await terminal.json(['license', 'issue', '--email', 'ada@example.com']);
-});
+const database = await createDatabase();
+const terminal = new Terminal({ DATABASE_URL: database.url });
+const license: { license_id: string; license_key: string } = await terminal.json(['license', 'issue', '--email', 'ada@example.com']);
 
 const show = (stdin: string, ...args: string[]) =>
   terminal.run(['license', 'show', ...args, '--json'], { stdin });

@@ -20,8 +20,7 @@ const KID = expect.stringMatching(/^[\w-]{43}$/);
 const TIME = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
 
 /** These commands need neither a database nor a server: the keys are files. */
-let terminal: Terminal;
-beforeAll(() => void (terminal = new Terminal({ DATABASE_URL: 'postgres://127.0.0.1:9/none' })));
+const terminal = new Terminal({ DATABASE_URL: 'postgres://127.0.0.1:9/none' });
 
 /** Runs `mooring keys` on a folder of keys, with the settings of development or production. */
 class Keys {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { requireSecretOfDatabase } from '../../src/licenses/license-key-secret.js';
 import { Config } from '../../src/core/config.js';
@@ -15,12 +15,8 @@ const other = { LICENSE_KEY_SECRET: makeSecret() };
 const ISSUE = ['license', 'issue', '--email', 'ada@example.com', '--json'];
 
 /** A running service with the secret `own`. */
-let service: Service;
-let terminal: Terminal;
-beforeAll(async () => {
-  service = await Service.start({ environment: own });
-  terminal = Terminal.beside(service);
-});
+const service = await Service.start({ environment: own });
+const terminal = Terminal.beside(service);
 
 const storedValues = () => service.sql('select value from license_key_secret_check');
 const warnings = async () => (await service.call('GET', '/health/ready')).json.warnings as string[];

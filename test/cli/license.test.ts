@@ -1,18 +1,12 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
+import { describe, expect, test } from '@jest/globals';
 import { Terminal } from '../support/processes/cli-harness.js';
-import { createDatabase, connect, type TestDatabase } from '../support/harness.js';
+import { createDatabase, connect } from '../support/harness.js';
 import { comparableRows } from '../support/tables.js';
 
 /** A database without a service, so that enqueued mails remain in the queue. */
-let created: TestDatabase;
-let database: pg.Client;
-let terminal: Terminal;
-beforeAll(async () => {
-  created = await createDatabase();
-  database = await connect(created.url);
-  terminal = new Terminal({ DATABASE_URL: created.url });
-});
+const created = await createDatabase();
+const database = await connect(created.url);
+const terminal = new Terminal({ DATABASE_URL: created.url });
 
 const record = (transaction: string, ...statusAndOptions: string[]) =>
   terminal.json(['purchase', 'record', '--transaction', transaction, '--status', ...statusAndOptions]);

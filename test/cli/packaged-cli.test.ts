@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import {
   DISK_IMAGE,
   PASSPHRASE,
@@ -16,18 +16,14 @@ import { Service } from '../support/harness.js';
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/package-cli.mjs', import.meta.url));
 
-/** The publisher's machine: a folder outside the repository, in which the packaged file is the only program. */
-let machine: Publisher;
-let program: string;
 /** Started by the test that publishes, when its key is known. */
 let service: Service | undefined;
-beforeAll(async () => {
-  machine = await Publisher.at(UNREACHABLE_URL);
-  delete machine.env['DATABASE_URL'];
-  delete machine.env['MANIFEST_PUBLIC_KEYS'];
-  execFileSync(process.execPath, [SCRIPT, machine.dir], { stdio: 'ignore' });
-  program = machine.file('mooring.cjs');
-});
+/** The publisher's machine: a folder outside the repository, in which the packaged file is the only program. */
+const machine = await Publisher.at(UNREACHABLE_URL);
+delete machine.env['DATABASE_URL'];
+delete machine.env['MANIFEST_PUBLIC_KEYS'];
+execFileSync(process.execPath, [SCRIPT, machine.dir], { stdio: 'ignore' });
+const program = machine.file('mooring.cjs');
 
 const run = (args: string[], options: RunOptions = {}) => machine.run(args, { ...options, program });
 

@@ -9,13 +9,9 @@ const RUN = ['retention', 'run'];
 const AS_OF = '2026-11-20T00:05:00Z';
 const FUTURE = '2099-01-01';
 
-let harness: RetentionHarness;
-let terminal: Terminal;
-beforeAll(async () => {
-  harness = await RetentionHarness.start();
-  await harness.disableRollUp();
-  terminal = new Terminal({ DATABASE_URL: harness.databaseUrl });
-});
+const harness = await RetentionHarness.start();
+await harness.disableRollUp();
+const terminal = new Terminal({ DATABASE_URL: harness.databaseUrl });
 /** Telemetry is kept for 24 months: at AS_OF, 9 of 15 rows are due. Of 5 rows in the inbox, 3 are from an earlier day. */
 beforeEach(async () => {
   await harness.sql('truncate telemetry_inbox, telemetry, one_time_code, retention_run');

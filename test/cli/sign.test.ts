@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { appendFileSync, readFileSync, renameSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { readImage } from '../../src/cli/manifest/image.js';
 import { publicKeyFromX } from '../../src/keys/ed25519/ed25519.js';
 import {
@@ -20,16 +20,12 @@ import {
   signArgsWithoutKey,
 } from '../support/processes/cli-harness.js';
 import { serveDocument } from '../manifest/fake-manifest-server.js';
-import { createDatabase, type TestDatabase } from '../support/harness.js';
+import { createDatabase } from '../support/harness.js';
 
 const DAY_MS = 86_400_000;
 
-let database: TestDatabase;
-let terminal: Publisher;
-beforeAll(async () => {
-  database = await createDatabase();
-  terminal = await Publisher.at(database.url, { hasKeygenKey: true });
-});
+const database = await createDatabase();
+const terminal = await Publisher.at(database.url, { hasKeygenKey: true });
 
 describe('sign', () => {
   test('prints the first manifest with neither server nor database', async () => {

@@ -1,16 +1,12 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Terminal } from '../support/processes/cli-harness.js';
-import { createDatabase, type TestDatabase } from '../support/harness.js';
+import { createDatabase } from '../support/harness.js';
 
 const UNKNOWN_ID = '01980000-0000-7000-8000-000000000001';
 const REASON = ['--reason', 'asked by phone'];
 
-let database: TestDatabase;
-let terminal: Terminal;
-beforeAll(async () => {
-  database = await createDatabase();
-  terminal = new Terminal({ DATABASE_URL: database.url });
-});
+const database = await createDatabase();
+const terminal = new Terminal({ DATABASE_URL: database.url });
 
 describe('a mistake is reported in one sentence, with nothing on standard output', () => {
   const cases: [code: 1 | 2, sentence: RegExp, ...args: string[]][] = [

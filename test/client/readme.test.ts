@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { runInThisContext } from 'node:vm';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { LicenseProblem, MooringClient, ServiceUnreachable } from '../../client/src/client.js';
 import type { ClientOptions } from '../../client/src/options.js';
 import { Service } from '../support/harness.js';
@@ -12,8 +12,7 @@ const IMPORT =
   "import { LicenseProblem, MooringClient, ServiceUnreachable } from './client/dist/client.js';\n";
 
 const folder = temporaryFolder();
-let service: Service;
-beforeAll(async () => void (service = await Service.start()));
+const service = await Service.start();
 
 /** Runs the first program of the README with a client of the sources. @returns what it prints */
 async function runProgram(licenseKey: string): Promise<unknown[]> {

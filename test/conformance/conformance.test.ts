@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { runChecks, type Result } from '../../conformance/check.ts';
 import { CONTRACT } from '../../conformance/contract.ts';
 import { Deployment } from '../../conformance/deployment.ts';
@@ -24,18 +24,12 @@ const TITLES = CONTRACT.flatMap(({ checks }) => checks.map(({ title }) => title)
 const FAULTS = [...ACTIVATION_FAULTS, ...HEARTBEAT_FAULTS, ...MANIFEST_FAULTS, ...REFUSAL_FAULTS];
 const HTML = '<!doctype html><title>Welcome</title><h1>It works!</h1>';
 
-let service: Service;
-let faulty: FaultyService;
-let license: { license_id: string; license_key: string; email: string };
-beforeAll(async () => {
-  service = await Service.start();
-  faulty = await FaultyService.start(service.url);
-  license = await service.issue({ machines_allowed: 1 });
-  await publish(service, '1.0.0');
-  await publish(service, '1.1.0', '2026-06-01T00:00:00Z');
-  await publish(service, '1.2.0', '2027-06-01T00:00:00Z');
-});
-afterAll(() => faulty.close());
+const service = await Service.start();
+const faulty = await FaultyService.start(service.url);
+const license = await service.issue({ machines_allowed: 1 });
+await publish(service, '1.0.0');
+await publish(service, '1.1.0', '2026-06-01T00:00:00Z');
+await publish(service, '1.2.0', '2027-06-01T00:00:00Z');
 
 const runAll = (
   url: string,

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, request, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { afterThisFile } from '../support/of-this-file.js';
 
 /** A request and the service's answer, which a fault changes in place. */
 export interface Exchange {
@@ -57,6 +58,7 @@ export class FaultyService {
     const faulty = new FaultyService(serviceUrl);
     faulty.#server.listen(0, '127.0.0.1');
     await once(faulty.#server, 'listening');
+    afterThisFile(() => faulty.#close());
     return faulty;
   }
 
@@ -64,7 +66,7 @@ export class FaultyService {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  async close(): Promise<void> {
+  async #close(): Promise<void> {
     this.#server.close();
     this.#server.closeAllConnections();
     await once(this.#server, 'close');

@@ -1,9 +1,8 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { TELEMETRY_FIELDS } from '../../src/telemetry/telemetry.fields.js';
 import { Service } from '../support/harness.js';
 
-let service: Service;
-beforeAll(async () => void (service = await Service.start()));
+const service = await Service.start();
 
 const columnsOf = (table: string) =>
   service.sql(

@@ -1,29 +1,25 @@
 import { writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { databaseUrl } from '../../src/core/connection-urls.js';
 import { withMaintenanceConnection } from '../../src/database/data-source.js';
 import { DatabaseHosts } from '../../src/database/database-hosts.js';
 import { databaseFailure } from '../../src/database/open-database.js';
 import { queryOne } from '../../src/database/sql.js';
 import { makeCertificate } from '../support/certificate.js';
-import { createDatabase, type TestDatabase } from '../support/harness.js';
+import { createDatabase } from '../support/harness.js';
 import { query } from '../support/databases/replica-harness.js';
 import { TlsPostgres } from '../support/databases/tls-postgres.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { freePort } from '../support/processes/server-process.js';
+import { afterThisFile } from '../support/of-this-file.js';
 
 const PASSWORD = 'a,b@c:d/e';
 
-let database: TestDatabase;
-let port: string;
-let unusedPort: number;
-beforeAll(async () => {
-  database = await createDatabase();
-  ({ port } = new URL(database.url));
-  unusedPort = await freePort();
-  await query(database.url, `create role comma login password '${PASSWORD}'`);
-});
-afterAll(() => query(database.url, 'drop role comma'));
+const database = await createDatabase();
+const { port } = new URL(database.url);
+const unusedPort = await freePort();
+await query(database.url, `create role comma login password '${PASSWORD}'`);
+afterThisFile(() => query(database.url, 'drop role comma'));
 
 /** Returns a URL of the database with these hosts, in which PORT is that of the server. */
 const urlWith = (hosts: string, url = database.url) =>

@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { poolOf } from '../../src/database/data-source.js';
 import { queryPrepared } from '../../src/database/sql.js';
@@ -13,10 +13,7 @@ import { Service } from '../support/harness.js';
 /** The executions that PostgreSQL always plans. */
 const FIRST_EXECUTIONS = 5;
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
+const service = await Service.start();
 
 interface Plans {
   readonly name: string;

@@ -1,11 +1,8 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { migrate } from '../../src/database/migrations.js';
 import { Service } from '../support/harness.js';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
+const service = await Service.start();
 
 /** The columns, constraints, indexes, triggers, views, partitions and functions of the schema, a line for each. */
 const SCHEMA = `

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { isConnectionError } from '../../src/database/connection-errors.js';
 import { replicaPool } from '../../src/database/data-source.js';
@@ -8,7 +8,7 @@ import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { makeCertificate, type Certificate } from '../support/certificate.js';
 import { MAIN, Terminal } from '../support/processes/cli-harness.js';
-import { createDatabase, Service, type TestDatabase } from '../support/harness.js';
+import { createDatabase, Service } from '../support/harness.js';
 import { LIMITS_OF_PRODUCTION, withLimits } from '../support/limits.js';
 import { JobWatch } from '../mail/harness.js';
 import { TlsPostgres } from '../support/databases/tls-postgres.js';
@@ -16,12 +16,9 @@ import { TlsPostgres } from '../support/databases/tls-postgres.js';
 const terminal = new Terminal({ PUBLIC_URL: undefined, PORT: '0' });
 const validCertificate = makeCertificate('127.0.0.1');
 const sslrootcert = writeCertificate('valid.pem', validCertificate);
-let database: TestDatabase;
 let postgres: TlsPostgres;
 
-beforeAll(async () => {
-  database = await createDatabase();
-});
+const database = await createDatabase();
 afterEach(() => postgres?.close());
 
 /** Writes a certificate to a file that a URL can name as sslrootcert. @returns the path */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { createDatabase, Service, type TestDatabase } from '../support/harness.js';
+import { createDatabase, Service } from '../support/harness.js';
 import { labelsOf, scrapeText } from '../support/http/scrape.js';
 
 interface Rule {
@@ -36,23 +36,18 @@ const rules = groups.flatMap(({ rules }) => rules);
 /** Labels that are not in METRICS_PAGE: Prometheus adds `instance`, and each bucket of a histogram has `le`. */
 const UNLISTED_LABELS = ['instance', 'le'];
 
-let database: TestDatabase;
-let service: Service;
-let served: Map<string, Metric>;
-beforeAll(async () => {
-  database = await createDatabase();
-  const { url: databaseUrl } = database;
-  // The service has a replica and data, so that every metric has a line.
-  const environment = { METRICS_PORT: '0', DATABASE_READ_URL: databaseUrl };
-  service = await Service.start({ databaseUrl, environment });
-  const { json } = await service.activate(await service.issue());
-  await service.heartbeat(json.token, { telemetry: { uptime_hours: 1 } });
-  await service.call('GET', '/health/ready');
-  await service.call('POST', '/portal/api/session/code', { email: 'ada@example.com' });
-  await service.sql(`insert into telemetry (id, received_on) values (gen_random_uuid(), '2026-11-01')`);
-  await service.sql(`update activation set ended_at = now(), ended_reason = 'released'`);
-  served = metricsIn(await scrapeText(service));
-});
+const database = await createDatabase();
+const { url: databaseUrl } = database;
+// The service has a replica and data, so that every metric has a line.
+const environment = { METRICS_PORT: '0', DATABASE_READ_URL: databaseUrl };
+const service = await Service.start({ databaseUrl, environment });
+const { json } = await service.activate(await service.issue());
+await service.heartbeat(json.token, { telemetry: { uptime_hours: 1 } });
+await service.call('GET', '/health/ready');
+await service.call('POST', '/portal/api/session/code', { email: 'ada@example.com' });
+await service.sql(`insert into telemetry (id, received_on) values (gen_random_uuid(), '2026-11-01')`);
+await service.sql(`update activation set ended_at = now(), ended_reason = 'released'`);
+const served = metricsIn(await scrapeText(service));
 
 function metricsIn(text: string): Map<string, Metric> {
   const blocks = text.trim().split('\n\n');

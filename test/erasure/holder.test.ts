@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { TimeUncertain } from '../../src/database/database-clock.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionJob } from '../../src/retention/retention.job.js';
@@ -17,13 +17,9 @@ const HOUR_MS = 3_600_000;
 const NOON = '2096-02-10T12:00:00Z';
 const ADA = 'ada@leak.example';
 
-let service: Service;
-let erasures: ErasureService;
 let license_id: string;
-beforeAll(async () => {
-  service = await Service.start({ clock: new FakeClock(new Date(NOON)) });
-  erasures = service.app.get(ErasureService);
-});
+const service = await Service.start({ clock: new FakeClock(new Date(NOON)) });
+const erasures = service.app.get(ErasureService);
 beforeEach(async () => {
   service.clock.set(NOON);
   license_id = await sell(service, ADA, randomUUID());

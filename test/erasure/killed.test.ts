@@ -1,11 +1,11 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Webhook } from 'standardwebhooks';
 import { until } from '../support/until.js';
-import { call, createDatabase, connect, type TestDatabase } from '../support/harness.js';
+import { call, createDatabase, connect } from '../support/harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
 
@@ -14,17 +14,11 @@ const TOKEN = `mst_${randomBytes(32).toString('base64url')}`;
 const ADA = 'ada@example.com';
 
 const directory = temporaryFolder();
-let database: TestDatabase;
-let client: pg.Client;
-let port: number;
-let url: string;
 
-beforeAll(async () => {
-  port = await freePort();
-  url = `http://127.0.0.1:${port}`;
-  database = await createDatabase();
-  client = await connect(database.url);
-});
+const port = await freePort();
+const url = `http://127.0.0.1:${port}`;
+const database = await createDatabase();
+const client = await connect(database.url);
 
 function startServer(more: Record<string, string> = {}): ServerProcess {
   const settings = { PORT: String(port), DATA_DIR: directory, DATABASE_URL: database.url };

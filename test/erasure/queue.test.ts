@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { beforeEach, expect, jest, test } from '@jest/globals';
 import { DAY_MS } from '../../src/core/clock.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { findRequest, waitUntilCarriedOut, makeDue, waitForJobs } from './harness.js';
@@ -7,13 +7,9 @@ import { Service } from '../support/harness.js';
 
 const ADA = 'ada@example.com';
 
-let service: Service;
-let erasures: ErasureService;
 let license_id: string;
-beforeAll(async () => {
-  service = await Service.start();
-  erasures = service.app.get(ErasureService);
-});
+const service = await Service.start();
+const erasures = service.app.get(ErasureService);
 beforeEach(async () => {
   // The job queue uses the database's clock, so both clocks must agree on what is due.
   service.clock.set(new Date());

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
@@ -12,16 +12,10 @@ import { AUDIT_CONTEXT, Service } from '../support/harness.js';
 
 const ROUNDS = Array.from({ length: 20 }, (_, round) => round + 1);
 
-let service: Service;
-let erasures: ErasureService;
-let licenses: LicensesService;
-let purchases: PurchasesService;
-beforeAll(async () => {
-  service = await Service.start({ environment: { DEFAULT_MACHINES_PER_LICENSE: '9' } });
-  erasures = service.app.get(ErasureService);
-  licenses = service.app.get(LicensesService);
-  purchases = service.app.get(PurchasesService);
-});
+const service = await Service.start({ environment: { DEFAULT_MACHINES_PER_LICENSE: '9' } });
+const erasures = service.app.get(ErasureService);
+const licenses = service.app.get(LicensesService);
+const purchases = service.app.get(PurchasesService);
 
 interface SoldLicense {
   readonly license_id: string;

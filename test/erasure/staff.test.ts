@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { findRequest, waitUntilCarriedOut, mailsTo, sell, staffHeaders } from './harness.js';
 import { FakeClock, Service } from '../support/harness.js';
@@ -14,14 +14,9 @@ const DAY_MS = 86_400_000;
 /** Far in the future, so that no job of a holder's request is due: the job queue uses the database's clock. */
 const NOON = '2096-02-10T12:00:00Z';
 
-let service: Service;
-let support: { authorization: string };
-let admin: { authorization: string };
-beforeAll(async () => {
-  service = await Service.start({ clock: new FakeClock(new Date(NOON)) });
-  support = await staffHeaders(service, 'support');
-  admin = await staffHeaders(service, 'admin');
-});
+const service = await Service.start({ clock: new FakeClock(new Date(NOON)) });
+const support = await staffHeaders(service, 'support');
+const admin = await staffHeaders(service, 'admin');
 beforeEach(() => service.clock.set(NOON));
 afterEach(() => service.sql('truncate erasure_request'));
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { erase, findRequest, waitUntilCarriedOut, makeDue, mailsTo, sell } from './harness.js';
@@ -9,12 +9,8 @@ import { until } from '../support/until.js';
 import { AUDIT_CONTEXT, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 
-let service: Service;
-let file: string;
-beforeAll(async () => {
-  service = await Service.start({ environment: { LOG_LEVEL: 'trace' } });
-  file = join(service.dataDir, 'erased.txt');
-});
+const service = await Service.start({ environment: { LOG_LEVEL: 'trace' } });
+const file = join(service.dataDir, 'erased.txt');
 
 const tombstones = () => readFileSync(file, 'utf8');
 const emailOf = async (id: string) =>

@@ -1,15 +1,11 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { FaultedService, NEEDS_DATABASE, isRefused, isServedByDatabase } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 
-let postgres: FragilePostgres;
-let faulted: FaultedService;
 
-beforeAll(async () => {
-  postgres = await FragilePostgres.start();
-  faulted = await FaultedService.start(() => postgres.url);
-});
+const postgres = await FragilePostgres.start();
+const faulted = await FaultedService.start(() => postgres.url);
 
 /** Ends a random connection of the service to the database. */
 const TERMINATE_CONNECTION = `

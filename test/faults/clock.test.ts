@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { FaultedService, isServedByDatabase, type RecordedAnswer } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
-import { activation, createDatabase, type TestDatabase } from '../support/harness.js';
+import { activation, createDatabase } from '../support/harness.js';
 import type { Load } from '../support/databases/outage-harness.js';
 import { report, TAKES_PURCHASES } from '../support/http/webhook.js';
 
@@ -13,18 +13,14 @@ const preload = fileURLToPath(new URL('../support/processes/wrong-clock.mjs', im
 const WARNING =
   'The clocks of this machine and of the database differ by more than an hour: nothing is deleted meanwhile.';
 
-let database: TestDatabase;
-let faulted: FaultedService;
 let load: Load<RecordedAnswer> | undefined;
 
-beforeAll(async () => {
-  database = await createDatabase();
-  faulted = await FaultedService.start(() => database.url, {
-    nodeArguments: ['--import', preload],
-    hasIpc: true,
-    hasProductionLimits: false,
-    environment: TAKES_PURCHASES,
-  });
+const database = await createDatabase();
+const faulted = await FaultedService.start(() => database.url, {
+  nodeArguments: ['--import', preload],
+  hasIpc: true,
+  hasProductionLimits: false,
+  environment: TAKES_PURCHASES,
 });
 afterEach(() => load?.stop().catch(() => undefined));
 

@@ -1,13 +1,10 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { DataSource, type EntityManager } from 'typeorm';
 import { isConnectionError } from '../../src/database/connection-errors.js';
 import { License } from '../../src/licenses/license.entity.js';
 import { Service } from '../support/harness.js';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
+const service = await Service.start();
 
 /** Ends the connection of a transaction, and waits until the driver has detected that. */
 async function breakConnection(manager: EntityManager): Promise<void> {

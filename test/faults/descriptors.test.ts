@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { FaultedService, isServedByDatabase } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
@@ -12,13 +12,9 @@ const MAX_DESCRIPTORS = 96;
 /** More connections than the service has file descriptors. */
 const CONNECTIONS = 200;
 
-let postgres: FragilePostgres;
-let faulted: FaultedService;
 
-beforeAll(async () => {
-  postgres = await FragilePostgres.start();
-  faulted = await FaultedService.start(() => postgres.url, { descriptors: MAX_DESCRIPTORS });
-});
+const postgres = await FragilePostgres.start();
+const faulted = await FaultedService.start(() => postgres.url, { descriptors: MAX_DESCRIPTORS });
 
 /** Reads the processor time that a process has used, in hundredths of a second. */
 function readProcessorTime(pid: number): number {

@@ -1,15 +1,11 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { FaultedService, isRefused, isServedByDatabase, type RecordedAnswer } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
 import { SmallDiskPostgres } from '../support/databases/small-disk-postgres.js';
 
-let postgres: SmallDiskPostgres;
-let faulted: FaultedService;
 
-beforeAll(async () => {
-  postgres = await SmallDiskPostgres.start();
-  faulted = await FaultedService.start(() => postgres.url);
-});
+const postgres = await SmallDiskPostgres.start();
+const faulted = await FaultedService.start(() => postgres.url);
 
 const isCall = (name: string, matches: (answer: RecordedAnswer) => boolean) => (answer: RecordedAnswer) =>
   answer.name === name && matches(answer);

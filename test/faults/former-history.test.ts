@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { migrate } from '../../src/database/migrations.js';
 import { HeartbeatService } from '../../src/heartbeat/heartbeat.service.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
@@ -9,18 +9,12 @@ import { query, StreamingReplica } from '../support/databases/replica-harness.js
 
 const REPLICA_WARNING = /^The replica is unavailable or too far behind/;
 
-let first: FragilePostgres;
-let second: StreamingReplica;
-let replica: StreamingReplica;
-let service: Service;
-beforeAll(async () => {
-  first = await FragilePostgres.start();
-  await migrate(first.url);
-  second = await StreamingReplica.of(first, 'second');
-  replica = await StreamingReplica.of(first, 'replica');
-  const databaseUrl = first.url.replace(/@([^/]+)/, `@$1,${new URL(second.url).host}`);
-  service = await Service.start({ databaseUrl, environment: { DATABASE_READ_URL: replica.url } });
-});
+const first = await FragilePostgres.start();
+await migrate(first.url);
+const second = await StreamingReplica.of(first, 'second');
+const replica = await StreamingReplica.of(first, 'replica');
+const databaseUrl = first.url.replace(/@([^/]+)/, `@$1,${new URL(second.url).host}`);
+const service = await Service.start({ databaseUrl, environment: { DATABASE_READ_URL: replica.url } });
 
 const warnings = async () => (await service.call('GET', '/health/ready')).json.warnings as string[];
 const isReplicaUsed = async () => !(await warnings()).some((text) => REPLICA_WARNING.test(text));

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { FaultedService, isServedByDatabase } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
@@ -7,13 +7,9 @@ import { FragilePostgres } from '../support/databases/outage-harness.js';
 /** Longer than every time limit, of a response (2 s) and of the database for an open transaction (5 s). */
 const FROZEN_MS = 6_000;
 
-let postgres: FragilePostgres;
-let faulted: FaultedService;
 
-beforeAll(async () => {
-  postgres = await FragilePostgres.start();
-  faulted = await FaultedService.start(() => postgres.url);
-});
+const postgres = await FragilePostgres.start();
+const faulted = await FaultedService.start(() => postgres.url);
 
 test('a service whose process was stopped for seconds under load continues, and keeps all guarantees', async () => {
   const load = faulted.startLoad();

@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import pg from 'pg';
-import { activation, createDatabase, connect, type TestDatabase } from '../support/harness.js';
+import { afterAll, expect, test } from '@jest/globals';
+import { activation, createDatabase, connect } from '../support/harness.js';
 import { attemptCall, Load, type Timed } from '../support/databases/outage-harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
@@ -9,8 +8,6 @@ import { temporaryFolder } from '../support/folders.js';
 const MACHINES_ALLOWED = 60;
 
 const directory = temporaryFolder();
-let database: TestDatabase;
-let client: pg.Client;
 let license: { license_key: string; email: string };
 let counter = 0;
 let load: Load | undefined;
@@ -28,10 +25,8 @@ async function start(port?: number): Promise<Instance> {
   return instance;
 }
 
-beforeAll(async () => {
-  database = await createDatabase();
-  client = await connect(database.url);
-});
+const database = await createDatabase();
+const client = await connect(database.url);
 afterAll(() => load?.stop().catch(() => undefined));
 
 test('instances that are killed under load lose nothing that they acknowledged, and exceed no machine limit', async () => {

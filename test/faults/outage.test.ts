@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import {
   FaultedService,
   NEEDS_DATABASE,
@@ -10,14 +10,10 @@ import {
 import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres, type Load } from '../support/databases/outage-harness.js';
 
-let postgres: FragilePostgres;
-let faulted: FaultedService;
 let load: Load<RecordedAnswer> | undefined;
 
-beforeAll(async () => {
-  postgres = await FragilePostgres.start();
-  faulted = await FaultedService.start(() => postgres.url);
-});
+const postgres = await FragilePostgres.start();
+const faulted = await FaultedService.start(() => postgres.url);
 afterEach(async () => {
   postgres.thaw();
   await load?.stop().catch(() => undefined);

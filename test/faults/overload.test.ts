@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { FaultedService, readServiceMs, type RecordedAnswer } from './harness.js';
 import { expectGuarantees, ANSWER_LIMIT_MS } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
@@ -16,13 +16,9 @@ const MIN_REFUSALS = 2_000;
 const MIN_RETRY_AFTER = { load: 60, database: 5 };
 const lowLimits = fileURLToPath(new URL('../support/processes/low-limits.mjs', import.meta.url));
 
-let postgres: FragilePostgres;
-let faulted: FaultedService;
 
-beforeAll(async () => {
-  postgres = await FragilePostgres.start();
-  faulted = await FaultedService.start(() => postgres.url, { nodeArguments: ['--import', lowLimits] });
-});
+const postgres = await FragilePostgres.start();
+const faulted = await FaultedService.start(() => postgres.url, { nodeArguments: ['--import', lowLimits] });
 
 interface BriefAnswer {
   readonly status: number;

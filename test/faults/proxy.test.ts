@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { HAS_HAPROXY, openProxy, PROXY_NAME, type Proxy } from '../support/databases/balanced-harness.js';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { HAS_HAPROXY, openProxy, PROXY_NAME } from '../support/databases/balanced-harness.js';
 import { FORWARDING_HEADERS, CLIENT_ADDRESS } from '../support/canary-addresses.js';
 import { call } from '../support/harness.js';
 import { formsOfAddress, LeakSearch } from '../support/leak-search.js';
+import { afterThisFile } from '../support/of-this-file.js';
 
 /** A server in place of an instance. It records every byte that it receives, and responds or breaks the connection. */
 class RecordingServer {
@@ -53,16 +54,13 @@ class RecordingServer {
 const addressSearch = new LeakSearch(formsOfAddress(CLIENT_ADDRESS));
 const servers = [new RecordingServer('one'), new RecordingServer('two')];
 const [one, two] = servers as [RecordingServer, RecordingServer];
-let proxy: Proxy;
 
-beforeAll(async () => {
-  proxy = await openProxy(await Promise.all(servers.map((each) => each.listen())));
-});
+const proxy = await openProxy(await Promise.all(servers.map((each) => each.listen())));
 beforeEach(() => {
   for (const each of servers) Object.assign(each, { bytes: '', isAnswering: true });
 });
-afterAll(async () => {
-  await proxy?.close();
+afterThisFile(async () => {
+  await proxy.close();
   for (const each of servers) each.close();
 });
 

@@ -1,16 +1,12 @@
-import { afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { FaultedService, NEEDS_DATABASE, isRefused, isServedByDatabase } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 
-let postgres: FragilePostgres;
-let faulted: FaultedService;
 
-beforeAll(async () => {
-  postgres = await FragilePostgres.start();
-  faulted = await FaultedService.start(() => postgres.url);
-});
+const postgres = await FragilePostgres.start();
+const faulted = await FaultedService.start(() => postgres.url);
 afterEach(() => postgres?.delay(0));
 
 test('with a database whose responses take 300 ms heartbeats and searches are served, and each call ends within its time limit', async () => {

@@ -1,17 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { migrate } from '../../src/database/migrations.js';
 import { Service } from '../support/harness.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 import { query } from '../support/databases/replica-harness.js';
 
-let primary: FragilePostgres;
-let service: Service;
-beforeAll(async () => {
-  primary = await FragilePostgres.start();
-  await migrate(primary.url);
-  service = await Service.start({ databaseUrl: primary.url });
-});
+const primary = await FragilePostgres.start();
+await migrate(primary.url);
+const service = await Service.start({ databaseUrl: primary.url });
 
 const CANCEL_WAITING_COMMITS = `
   select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep' and application_name = 'mooring'`;

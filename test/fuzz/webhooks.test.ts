@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { runs } from './fuzz.js';
 import { retryWhileUnavailable, Service, type Answer } from '../support/harness.js';
@@ -13,10 +13,7 @@ import {
 } from '../support/http/webhook.js';
 import { comparableRows } from '../support/tables.js';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start({ environment: TAKES_PURCHASES });
-});
+const service = await Service.start({ environment: TAKES_PURCHASES });
 afterAll(() => end(service));
 
 const paidReport = (transaction_id: string) =>

@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { ActivationReads } from '../../src/heartbeat/activation-reads.js';
@@ -9,8 +9,7 @@ import { publish } from '../manifest/publish.js';
 
 const DAY_MS = 86_400_000;
 
-let service: Service;
-beforeAll(async () => void (service = await Service.start()));
+const service = await Service.start();
 beforeEach(() => service.clock.set('2026-11-20T13:00:00.500Z'));
 
 type License = Awaited<ReturnType<Service['issue']>>;

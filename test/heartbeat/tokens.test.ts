@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { randomBytes, randomUUID, sign } from 'node:crypto';
 import { join } from 'node:path';
 import { decodeJwt, SignJWT } from 'jose';
@@ -9,17 +9,11 @@ import { Service } from '../support/harness.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
 import { temporaryFolder } from '../support/folders.js';
 
-let service: Service;
-let ring: KeyRing;
-let token: string;
-let claims: LicenseClaims;
 const folder = temporaryFolder();
-beforeAll(async () => {
-  service = await Service.start();
-  ring = service.app.get(KeyRing);
-  ({ token } = (await service.activate(await service.issue(), 'studio')).json);
-  claims = decodeJwt(token) as unknown as LicenseClaims;
-});
+const service = await Service.start();
+const ring = service.app.get(KeyRing);
+const { token }: { token: string } = (await service.activate(await service.issue(), 'studio')).json;
+const claims = decodeJwt(token) as unknown as LicenseClaims;
 
 const parts = () => token.split('.') as [string, string, string];
 const segment = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');

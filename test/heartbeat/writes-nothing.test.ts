@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -7,7 +7,6 @@ import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { poolOf } from '../../src/database/data-source.js';
-import type { EmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.js';
 import { startOwnPostgres } from '../support/databases/own-postgres.js';
 import { migrate } from '../../src/database/migrations.js';
 import { KeyRing } from '../../src/keys/tokens/key-ring.js';
@@ -17,17 +16,12 @@ import { type Answer, AUDIT_CONTEXT, Service, connect } from '../support/harness
 import { publish } from '../manifest/publish.js';
 
 /** A separate server, because transaction ids are counted per server and no other test may use one. */
-let server: EmbeddedPostgres;
-let service: Service;
-let observer: pg.Client;
-beforeAll(async () => {
-  server = await startOwnPostgres();
-  await migrate(server.url);
-  service = await Service.start({ databaseUrl: server.url });
-  observer = await connect(server.url);
-  await observer.query('alter system set autovacuum = off');
-  await observer.query('select pg_reload_conf()');
-});
+const server = await startOwnPostgres();
+await migrate(server.url);
+const service = await Service.start({ databaseUrl: server.url });
+const observer = await connect(server.url);
+await observer.query('alter system set autovacuum = off');
+await observer.query('select pg_reload_conf()');
 
 async function rows<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> {
   return (await observer.query<Row>(sql)).rows;

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { RequestMethod } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
@@ -91,8 +91,7 @@ const writes = routes.filter(({ method }) => method !== 'GET');
 const OWN_ORIGIN = 'http://localhost:3000';
 const ADA = 'ada@example.com';
 
-let service: Service;
-beforeAll(async () => void (service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '9' } })));
+const service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '9' } });
 
 interface Sent {
   readonly cookies?: Record<string, string>;

@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { activation, Service, type Answer } from '../support/harness.js';
 import { exchange, expectProblem } from '../support/http/raw-http.js';
@@ -8,19 +8,13 @@ const CANARY = 'kanari-5f1c';
 /** The largest body that the service accepts. */
 const MAX_BODY_BYTES = 16 * 1024;
 
-let service: Service;
-let license: { license_key: string; email: string };
-let token: string;
-let bearer: { authorization: string };
 /** The number of machines that were activated after a test. */
 let activated = 0;
 
-beforeAll(async () => {
-  service = await Service.start();
-  license = await service.issue({ machines_allowed: 10_000 });
-  token = (await service.activate(license)).json.token as string;
-  bearer = { authorization: `Bearer ${await service.staffToken()}` };
-});
+const service = await Service.start();
+const license = await service.issue({ machines_allowed: 10_000 });
+const token = (await service.activate(license)).json.token as string;
+const bearer = { authorization: `Bearer ${await service.staffToken()}` };
 
 // After each test the service works and has logged no internal error.
 afterEach(async () => {

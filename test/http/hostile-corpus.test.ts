@@ -1,13 +1,12 @@
 import type { Socket } from 'node:net';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { MARKER, ODD_REQUESTS, SMUGGLING_REQUESTS } from '../support/http/corpus.js';
 import { runs } from '../fuzz/fuzz.js';
 import { Service } from '../support/harness.js';
 import { exchange, expectProblem, request, type RawAnswer } from '../support/http/raw-http.js';
 
-let service: Service;
-beforeAll(async () => void (service = await Service.start()));
+const service = await Service.start();
 
 const corpus = { ...SMUGGLING_REQUESTS, ...ODD_REQUESTS };
 const bytesOf = (text: string) => Buffer.from(text, 'latin1');

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { activation, machineId, Service } from '../support/harness.js';
 import { documentedRoutes } from '../support/http/openapi.js';
@@ -9,17 +9,12 @@ import { exchange, expectProblem, open, request } from '../support/http/raw-http
 /** A text in the sent bytes that no response may contain. hostile-bodies.test.ts tests bodies. */
 const CANARY = 'kanari-5f1c';
 
-let service: Service;
-let license: { license_key: string; email: string };
-let token: string;
 /** The number of machines that were activated after a test. */
 let activated = 0;
 
-beforeAll(async () => {
-  service = await Service.start();
-  license = await service.issue({ machines_allowed: 10_000 });
-  token = (await service.activate(license)).json.token as string;
-});
+const service = await Service.start();
+const license = await service.issue({ machines_allowed: 10_000 });
+const token = (await service.activate(license)).json.token as string;
 
 // After each test the service works and has logged no error.
 afterEach(async () => {

@@ -1,5 +1,5 @@
-import { beforeAll, expect, test } from '@jest/globals';
-import { call, createDatabase, type TestDatabase } from '../support/harness.js';
+import { expect, test } from '@jest/globals';
+import { call, createDatabase } from '../support/harness.js';
 import { exchange, request } from '../support/http/raw-http.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
@@ -10,17 +10,12 @@ import { temporaryFolder } from '../support/folders.js';
  */
 
 const directory = temporaryFolder();
-let database: TestDatabase;
-let server: ServerProcess;
-let url: string;
 
-beforeAll(async () => {
-  database = await createDatabase();
-  const port = await freePort();
-  url = `http://127.0.0.1:${port}`;
-  server = new ServerProcess({ PORT: String(port), DATABASE_URL: database.url, DATA_DIR: directory });
-  await server.ready();
-});
+const database = await createDatabase();
+const port = await freePort();
+const url = `http://127.0.0.1:${port}`;
+const server = new ServerProcess({ PORT: String(port), DATABASE_URL: database.url, DATA_DIR: directory });
+await server.ready();
 
 // Errors alert an operator, so a caller must not be able to cause one with a few bytes.
 test('an incomplete body is an error of its sender, and is logged neither as an internal error nor as an outage of the database', async () => {

@@ -1,11 +1,8 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { Service } from '../support/harness.js';
 import { builtIn } from '../support/languages.js';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start();
-});
+const service = await Service.start();
 
 const read = (path: string, headers: Record<string, string> = {}) =>
   service.call('GET', path, undefined, headers);

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { FORWARDING_HEADERS } from '../support/canary-addresses.js';
 import { Service } from '../support/harness.js';
 
@@ -11,13 +11,10 @@ const UNREAD = {
   'x-unknown': '203.0.113.77',
 };
 
-let service: Service;
 const requests: IncomingMessage[] = [];
 
-beforeAll(async () => {
-  service = await Service.start();
-  service.app.getHttpServer().on('request', (request: IncomingMessage) => requests.push(request));
-});
+const service = await Service.start();
+service.app.getHttpServer().on('request', (request: IncomingMessage) => requests.push(request));
 
 test('no property of a request gives the address, port or family of its caller', async () => {
   await service.call('GET', '/health/live');

@@ -1,13 +1,10 @@
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { Service } from '../support/harness.js';
 import { open, request } from '../support/http/raw-http.js';
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start({ environment: { METRICS_PORT: '0' } });
-});
+const service = await Service.start({ environment: { METRICS_PORT: '0' } });
 
 test('a connection that requests thousands of responses and reads none does not keep other clients from being served', async () => {
   const license = await service.issue();

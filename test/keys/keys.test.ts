@@ -1,11 +1,10 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { KeyRing } from '../../src/keys/tokens/key-ring.js';
 import { ManifestKeys } from '../../src/keys/manifests/manifest-keys.js';
 import { Service } from '../support/harness.js';
 
-let service: Service;
-beforeAll(async () => void (service = await Service.start()));
+const service = await Service.start();
 
 test('GET /v1/keys lists the public half of each key and its purpose', async () => {
   const { status, json, headers } = await service.call('GET', '/v1/keys');

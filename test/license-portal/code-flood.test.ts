@@ -1,10 +1,10 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { Mailer } from '../../src/mail/mailer.js';
 import { until } from '../support/until.js';
 import { SignInCodes } from '../../src/license-portal/sign-in-codes.js';
-import { retryWhileUnavailable, type Answer, type Service } from '../support/harness.js';
+import { retryWhileUnavailable, type Answer } from '../support/harness.js';
 import { MailHarness, PUBLIC_URL } from '../mail/harness.js';
 import { Browser } from './harness.js';
 import { english } from '../support/languages.js';
@@ -15,12 +15,8 @@ const TOKENS_PER_SECOND = 2;
 /** After this time all limits are reset. */
 const DAY_MS = 86_400_000;
 
-let harness: MailHarness;
-let service: Service;
-beforeAll(async () => {
-  harness = await MailHarness.start();
-  service = harness.service;
-});
+const harness = await MailHarness.start();
+const service = harness.service;
 beforeEach(() => service.clock.advance(DAY_MS));
 afterEach(async () => {
   harness.smtp.behave();

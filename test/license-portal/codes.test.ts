@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createHmac, randomUUID } from 'node:crypto';
 import { Config } from '../../src/core/config.js';
 import { licenseKeySecret } from '../../src/keys/key-material.js';
@@ -11,8 +11,7 @@ import { Browser, mailedCodes, withoutIds, wrongCode } from './harness.js';
 const CODE_LIFETIME_MS = 10 * 60_000;
 const HOUR_MS = 60 * 60_000;
 
-let service: Service;
-beforeAll(async () => void (service = await Service.start()));
+const service = await Service.start();
 beforeEach(() => service.clock.set(NOW));
 
 /** A holder with a license, who has requested a code in a browser. */

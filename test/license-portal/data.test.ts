@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
@@ -41,11 +41,8 @@ const LEFT_OUT = [
   ...['email', 'id', 'staff_id', 'token_hash'].map((column) => `session.${column}`),
 ];
 
-let service: Service;
-beforeAll(async () => {
-  const environment = { SELF_RELEASES_PER_YEAR: '1' };
-  service = await Service.start({ clock: new FakeClock(new Date(NOON)), environment });
-});
+const environment = { SELF_RELEASES_PER_YEAR: '1' };
+const service = await Service.start({ clock: new FakeClock(new Date(NOON)), environment });
 beforeEach(() => service.clock.set(NOON));
 
 const newEmail = () => `${randomUUID()}@example.com`;

@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
@@ -10,8 +10,7 @@ import { whileGone, whileLocked } from '../support/tables.js';
 
 const HOUR_MS = 3_600_000;
 
-let service: Service;
-beforeAll(async () => void (service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '2' } })));
+const service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '2' } });
 beforeEach(() => service.clock.set(NOW));
 
 const newEmail = () => `${randomUUID()}@example.com`;

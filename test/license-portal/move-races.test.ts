@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { activation, call, retryWhileUnavailable, Service } from '../support/harness.js';
 import { Browser } from './harness.js';
 
@@ -6,12 +6,8 @@ const ROUNDS = 200;
 const EMAIL = 'ada@example.com';
 
 /** Two instances with one database, as behind a load balancer. */
-let one: Service;
-let two: Service;
-beforeAll(async () => {
-  one = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '1000' } });
-  two = await Service.start({ databaseUrl: one.databaseUrl, dataDir: one.dataDir });
-});
+const one = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '1000' } });
+const two = await Service.start({ databaseUrl: one.databaseUrl, dataDir: one.dataDir });
 
 test(`of two machines that activate while the holder releases the third, exactly one is activated, ${ROUNDS} times`, async () => {
   const license = await one.issue({ email: EMAIL, machines_allowed: 1 });

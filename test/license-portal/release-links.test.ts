@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { erase } from '../erasure/harness.js';
@@ -18,10 +18,7 @@ const WRONG_HINT = {
   },
 };
 
-let service: Service;
-beforeAll(async () => {
-  service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '2' } });
-});
+const service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '2' } });
 beforeEach(() => service.clock.set(NOW));
 
 /** A license that has reached its machine limit, and the release link in the refusal of a second machine. */

@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { waitForJobs, outbox } from '../erasure/harness.js';
@@ -8,13 +8,9 @@ import { Browser, COMMON_REFUSALS, commonRefusals, unseenResponses, withoutIds }
 
 const DAY_MS = 86_400_000;
 
-let service: Service;
+const service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
 /** A second instance with the same database, without SELF_RELEASES_PER_YEAR: holders cannot release a machine. */
-let withoutSelfReleases: Service;
-beforeAll(async () => {
-  service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
-  withoutSelfReleases = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
-});
+const withoutSelfReleases = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
 beforeEach(() => service.clock.set(NOW));
 
 async function activatedLicense(machines = 1) {

@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { machineDigest } from '../../client/src/license-token.js';
 import { at, DAY, HOUR, MINUTE, START } from '../client/harness.js';
@@ -7,8 +7,7 @@ import { machineId, Service } from '../support/harness.js';
 
 type State = Awaited<ReturnType<ConnectedComputer['state']>>;
 
-let service: Service;
-beforeAll(async () => void (service = await Service.start()));
+const service = await Service.start();
 beforeEach(() => service.clock.set(new Date(START)));
 
 const activeMachineIds = async ({ license_id }: { license_id: string }) => {

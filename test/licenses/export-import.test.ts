@@ -1,15 +1,11 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Service } from '../support/harness.js';
 import { Terminal, type Run } from '../support/processes/cli-harness.js';
 import { GUMROAD, KEYGEN, LEMON_SQUEEZY, PADDLE } from '../support/vendor-exports.js';
 
-let service: Service;
-let terminal: Terminal;
-beforeAll(async () => {
-  service = await Service.start();
-  terminal = Terminal.beside(service);
-});
+const service = await Service.start();
+const terminal = Terminal.beside(service);
 
 let files = 0;
 /** Writes a file with this content. @returns its name */

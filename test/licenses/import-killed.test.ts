@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { Browser } from '../license-portal/harness.js';
 import { Service } from '../support/harness.js';
 import { importFromBench } from '../support/import-from-bench.js';
@@ -25,12 +25,8 @@ interface GeneratedLicense {
   readonly becomes: string;
 }
 
-let service: Service;
-let terminal: Terminal;
-beforeAll(async () => {
-  service = await Service.start();
-  terminal = Terminal.beside(service);
-});
+const service = await Service.start();
+const terminal = Terminal.beside(service);
 
 const count = async () =>
   (await service.sql<{ count: number }>('select count(*)::int from license'))[0]!.count;

@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { DataSource, type EntityManager } from 'typeorm';
 import { Clock } from '../../src/core/clock.js';
 import { Config } from '../../src/core/config.js';
@@ -13,12 +13,8 @@ const NOW = '2026-11-20T13:00:00.000Z';
 const KNOWN_KEY = 'a license has this key already, or had it until it was replaced';
 const COLUMNS: ImportColumn[] = ['license_key', 'email', 'machines_allowed', 'expires_at', 'on_expiry'];
 
-let service: Service;
-let dataSource: DataSource;
-beforeAll(async () => {
-  service = await Service.start();
-  dataSource = service.app.get(DataSource);
-});
+const service = await Service.start();
+const dataSource = service.app.get(DataSource);
 beforeEach(() => service.clock.set(NOW));
 
 let keyCount = 0;

@@ -15,12 +15,8 @@ const seed = Number(process.env['MOORING_SEED'] ?? randomInt(2 ** 32));
 console.info(`MOORING_SEED=${seed}`);
 
 /** The commands run beside a running service, with the database and the data directory of this service. */
-let service: Service;
-let terminal: Terminal;
-beforeAll(async () => {
-  service = await Service.start();
-  terminal = Terminal.beside(service);
-});
+const service = await Service.start();
+const terminal = Terminal.beside(service);
 
 let state = seed;
 /** Returns a random number from 0 to n - 1, by the algorithm mulberry32. */

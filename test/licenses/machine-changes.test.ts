@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { join } from 'node:path';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { KeyRing } from '../../src/keys/tokens/key-ring.js';
@@ -12,8 +12,7 @@ import { AUDIT_CONTEXT, machineId, Service } from '../support/harness.js';
 type License = Awaited<ReturnType<Service['issue']>>;
 type Options = Parameters<typeof ConnectedComputer.create>[2];
 
-let service: Service;
-beforeAll(async () => void (service = await Service.start()));
+const service = await Service.start();
 beforeEach(() => service.clock.set(new Date(START)));
 
 async function activatedComputer(machines_allowed = 1, options?: Options) {

@@ -7,12 +7,8 @@ import { Browser } from '../license-portal/harness.js';
 import { AUDIT_CONTEXT, Service } from '../support/harness.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 
-let service: Service;
-let terminal: Terminal;
-beforeAll(async () => {
-  service = await Service.start();
-  terminal = Terminal.beside(service);
-});
+const service = await Service.start();
+const terminal = Terminal.beside(service);
 
 let files = 0;
 interface Imported {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { AUDIT_CONTEXT, Service } from '../support/harness.js';
@@ -8,12 +8,8 @@ import { lastAuditEvent } from '../support-api/harness.js';
 const NOW = new Date('2026-11-20T13:00:00Z');
 const LATER = new Date('2026-11-20T14:00:00Z');
 
-let service: Service;
-let licenses: LicensesService;
-beforeAll(async () => {
-  service = await Service.start();
-  licenses = service.app.get(LicensesService);
-});
+const service = await Service.start();
+const licenses = service.app.get(LicensesService);
 beforeEach(() => service.clock.set(NOW.toISOString()));
 
 const rowOf = async (id: string) => (await service.sql('select * from license where id = $1', [id]))[0]!;

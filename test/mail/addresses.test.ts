@@ -1,11 +1,8 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { MailHarness } from './harness.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 
-let harness: MailHarness;
-beforeAll(async () => {
-  harness = await MailHarness.start();
-});
+const harness = await MailHarness.start();
 
 /** Mails a key to this stored address. @returns the id of the license */
 async function send(email: string): Promise<string> {

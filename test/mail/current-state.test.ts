@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
@@ -7,10 +7,7 @@ import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { MailHarness } from './harness.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 
-let harness: MailHarness;
-beforeAll(async () => {
-  harness = await MailHarness.start();
-});
+const harness = await MailHarness.start();
 beforeEach(() => harness.smtp.behave());
 
 const mailsTo = (email: string) => harness.smtp.received.filter(({ to }) => to.includes(email));

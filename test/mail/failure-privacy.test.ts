@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { LeakSearch, formsOfText } from '../support/leak-search.js';
 import { MailHarness } from './harness.js';
 import type { Misconduct, Stage } from './smtp-server.js';
@@ -9,12 +9,9 @@ import { everyRow } from '../support/tables.js';
 const REFUSAL = 'no such user';
 const PASSWORD = 'canary-password';
 
-let harness: MailHarness;
-beforeAll(async () => {
-  harness = await MailHarness.start({
-    credentials: `canary-user:${PASSWORD}@`,
-    environment: { LOG_LEVEL: 'trace' },
-  });
+const harness = await MailHarness.start({
+  credentials: `canary-user:${PASSWORD}@`,
+  environment: { LOG_LEVEL: 'trace' },
 });
 beforeEach(() => harness.smtp.behave());
 

@@ -1,18 +1,15 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { Logger, runTaskList } from 'graphile-worker';
 import type pg from 'pg';
 import { DatabaseUrl, jobsPool } from '../../src/database/data-source.js';
 import { AppLogger } from '../../src/core/logger.js';
 import { JobWorker } from '../../src/mail/job-worker.js';
-import { createDatabase, type TestDatabase } from '../support/harness.js';
+import { createDatabase, connect } from '../support/harness.js';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createDatabase();
-});
+const database = await createDatabase();
 
 /** Waits until LISTEN is sent. @returns a function that makes it fail, as if its connection broke */
 function failingListen(pool: pg.Pool): Promise<() => void> {

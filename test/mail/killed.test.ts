@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeAll, expect, test } from '@jest/globals';
-import { createDatabase, type TestDatabase } from '../support/harness.js';
+import { afterEach, expect, test } from '@jest/globals';
+import { createDatabase } from '../support/harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { SmtpServer } from './smtp-server.js';
 import { report, TAKES_PURCHASES } from '../support/http/webhook.js';
 import { temporaryFolder } from '../support/folders.js';
 
 const directory = temporaryFolder();
-let database: TestDatabase;
-let smtp: SmtpServer;
 
 class Instance extends ServerProcess {
   constructor(
@@ -61,11 +59,9 @@ async function start(): Promise<Instance> {
   return instance;
 }
 
-beforeAll(async () => {
-  database = await createDatabase();
-  smtp = await SmtpServer.start();
-  await Promise.all([start(), start()]);
-});
+const database = await createDatabase();
+const smtp = await SmtpServer.start();
+await Promise.all([start(), start()]);
 afterEach(() => smtp.behave());
 
 const mailsTo = (email: string) => smtp.received.filter(({ to }) => to.includes(email));

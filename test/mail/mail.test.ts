@@ -7,10 +7,7 @@ import { MailHarness, PUBLIC_URL } from './harness.js';
 import type { Received } from './smtp-server.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 
-let harness: MailHarness;
-beforeAll(async () => {
-  harness = await MailHarness.start({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
-});
+const harness = await MailHarness.start({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
 
 const KEY = /MOOR_[0-9A-Z]{4}(-[0-9A-Z]{4}){3}/g;
 const untilMailTo = (email: string, subject = /./) =>

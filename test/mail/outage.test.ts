@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { beforeAll, expect, test } from '@jest/globals';
-import { createDatabase, type TestDatabase } from '../support/harness.js';
+import { expect, test } from '@jest/globals';
+import { createDatabase } from '../support/harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { SmtpServer } from './smtp-server.js';
 import { report, TAKES_PURCHASES } from '../support/http/webhook.js';
@@ -64,31 +64,24 @@ class Forwarder {
 }
 
 const directory = temporaryFolder();
-let database: TestDatabase;
-let forwarder: Forwarder;
-let smtp: SmtpServer;
-let service: ServerProcess;
-let url: string;
 
-beforeAll(async () => {
-  database = await createDatabase();
-  const forwardedUrl = new URL(database.url);
-  forwarder = new Forwarder(Number(forwardedUrl.port));
-  forwardedUrl.hostname = '127.0.0.1';
-  forwardedUrl.port = String(await forwarder.listen());
-  smtp = await SmtpServer.start();
-  const port = await freePort();
-  url = `http://127.0.0.1:${port}`;
-  service = new ServerProcess({
-    PORT: String(port),
-    DATA_DIR: directory,
-    DATABASE_URL: forwardedUrl.href,
-    SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
-    MAIL_FROM: 'licenses@example.com',
-    ...TAKES_PURCHASES,
-  });
-  await service.ready();
+const database = await createDatabase();
+const forwardedUrl = new URL(database.url);
+const forwarder = new Forwarder(Number(forwardedUrl.port));
+forwardedUrl.hostname = '127.0.0.1';
+forwardedUrl.port = String(await forwarder.listen());
+const smtp = await SmtpServer.start();
+const port = await freePort();
+const url = `http://127.0.0.1:${port}`;
+const service = new ServerProcess({
+  PORT: String(port),
+  DATA_DIR: directory,
+  DATABASE_URL: forwardedUrl.href,
+  SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
+  MAIL_FROM: 'licenses@example.com',
+  ...TAKES_PURCHASES,
 });
+await service.ready();
 
 async function sell(email: string): Promise<void> {
   const { status } = await report({ url }, { transaction_id: randomUUID(), email, status: 'paid' });

@@ -1,21 +1,16 @@
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { Service } from '../support/harness.js';
 import { JobWatch, PUBLIC_URL } from './harness.js';
 import { parseMail } from './message.js';
 
-let service: Service;
-let jobs: JobWatch;
-let outbox: string;
-beforeAll(async () => {
-  service = await Service.start({ environment: { PUBLIC_URL, PRODUCT: 'com.example.editor' } });
-  jobs = await JobWatch.on(service.databaseUrl);
-  outbox = join(service.dataDir, 'outbox');
-});
+const service = await Service.start({ environment: { PUBLIC_URL, PRODUCT: 'com.example.editor' } });
+const jobs = await JobWatch.on(service.databaseUrl);
+const outbox = join(service.dataDir, 'outbox');
 
 async function sell(email: string): Promise<string> {
   const report = { transaction_id: email, email, status: 'paid' } as const;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { Logo } from '../../src/brand/logo.js';
 import { Config } from '../../src/core/config.js';
 import { Mailer } from '../../src/mail/mailer.js';
@@ -7,10 +7,7 @@ import { english } from '../support/languages.js';
 import { MAIL_FROM, PUBLIC_URL } from './harness.js';
 import { SmtpServer } from './smtp-server.js';
 
-let smtp: SmtpServer;
-beforeAll(async () => {
-  smtp = await SmtpServer.start();
-});
+const smtp = await SmtpServer.start();
 afterEach(() => void jest.restoreAllMocks());
 
 /** No server listens at this address. */

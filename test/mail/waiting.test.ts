@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { ReleaseService } from '../../src/releases/release.service.js';
@@ -9,10 +9,7 @@ import { AUDIT_CONTEXT } from '../support/harness.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-let harness: MailHarness;
-beforeAll(async () => {
-  harness = await MailHarness.start({ environment: TAKES_PURCHASES });
-});
+const harness = await MailHarness.start({ environment: TAKES_PURCHASES });
 beforeEach(() => harness.smtp.behave());
 
 async function buy(email: string): Promise<number> {

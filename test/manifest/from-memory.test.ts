@@ -1,16 +1,12 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { Service } from '../support/harness.js';
 import { publish } from './publish.js';
 import { exchange, request } from '../support/http/raw-http.js';
 
-let service: Service;
-let etag: string;
-beforeAll(async () => {
-  service = await Service.start();
-  await publish(service, '1.0.0');
-  ({ etag } = (await service.call('GET', '/v1/manifest')).headers as { etag: string });
-});
+const service = await Service.start();
+await publish(service, '1.0.0');
+const { etag } = (await service.call('GET', '/v1/manifest')).headers as { etag: string };
 
 // The service answers `manifest` from memory. `%6Danifest` is the same path, but only the framework decodes it.
 test.each([

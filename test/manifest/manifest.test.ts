@@ -10,12 +10,8 @@ import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { publish } from './publish.js';
 
 /** Two instances with one database, as behind a load balancer. */
-let service: Service;
-let other: Service;
-beforeAll(async () => {
-  service = await Service.start();
-  other = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
-});
+const service = await Service.start();
+const other = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
 
 const read = (headers: Record<string, string> = {}, path = '/v1/manifest', method = 'GET') =>
   service.call(method, path, undefined, headers);

@@ -1,11 +1,10 @@
-import { beforeAll, expect, jest, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import type pg from 'pg';
 import { DeadlineClient } from '../../src/database/deadline-client.js';
 import { SHARED_RESULT_LIMITS } from '../../src/monitoring/warnings/shared-result.js';
 import { Service } from '../support/harness.js';
 
-let service: Service;
-beforeAll(async () => void (service = await Service.start()));
+const service = await Service.start();
 
 test('the service is live and ready, without warnings, as soon as it listens', async () => {
   expect((await service.call('GET', '/health/live')).json).toEqual({ status: 'ok' });

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { poolOf } from '../../src/database/data-source.js';
-import { createDatabase, Service, withLimitsOfProduction, type TestDatabase } from '../support/harness.js';
+import { createDatabase, Service, withLimitsOfProduction } from '../support/harness.js';
 import { loopTime } from '../support/loop-time.js';
 import { TcpProxy } from '../support/databases/outage-harness.js';
 import { change, only, scrape, scrapeUntil } from '../support/http/scrape.js';
@@ -14,17 +14,13 @@ jest.spyOn(console, 'trace').mockImplementation(() => undefined);
 
 /** A TCP proxy between the service and the database. DATABASE_READ_URL leads through it to the same database. */
 const proxy = new TcpProxy();
-let database: TestDatabase;
-let service: Service;
-beforeAll(async () => {
-  database = await createDatabase();
-  const url = new URL(database.url);
-  proxy.target = Number(url.port);
-  await proxy.open();
-  url.port = String(proxy.port);
-  const environment = { METRICS_PORT: '0', DATABASE_READ_URL: url.href };
-  service = await Service.start({ databaseUrl: url.href, environment });
-});
+const database = await createDatabase();
+const url = new URL(database.url);
+proxy.target = Number(url.port);
+await proxy.open();
+url.port = String(proxy.port);
+const environment = { METRICS_PORT: '0', DATABASE_READ_URL: url.href };
+const service = await Service.start({ databaseUrl: url.href, environment });
 
 describe('the metrics of the database', () => {
   test('count connections: the limit, idle ones, those in use, and waiting callers', async () => {

@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { LIMITS } from '../../src/http/limits/load-shedding.js';
 import { PROBLEMS } from '../../src/http/problems/problem.js';
 import { Service } from '../support/harness.js';
@@ -12,8 +12,7 @@ const count = (route: string, method: string, status: number) =>
   `${SECONDS}_count{route="${route}",method="${method}",status="${status}"}`;
 const refusal = (code: string) => `mooring_refusals_total{code="${code}"}`;
 
-let service: Service;
-beforeAll(async () => void (service = await Service.start({ environment: { METRICS_PORT: '0' } })));
+const service = await Service.start({ environment: { METRICS_PORT: '0' } });
 
 /** The changes of the counters of requests and refusals during the work. */
 async function countChanges(work: () => Promise<unknown>): Promise<Record<string, number>> {

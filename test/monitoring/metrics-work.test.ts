@@ -1,18 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { packageVersion } from '../../src/core/package-version.js';
 import { Service } from '../support/harness.js';
 import { change, labelsOf, only, scrape, scrapeText, scrapeUntil } from '../support/http/scrape.js';
 import { whileLocked } from '../support/tables.js';
 
-let service: Service;
-let token: string;
-beforeAll(async () => {
-  service = await Service.start({ environment: { METRICS_PORT: '0' } });
-  token = (await service.activate(await service.issue())).json.token as string;
-});
+const service = await Service.start({ environment: { METRICS_PORT: '0' } });
+const token = (await service.activate(await service.issue())).json.token as string;
 
 describe('heartbeats', () => {
   test('are counted by the database that decided, whether confirmed or refused', async () => {

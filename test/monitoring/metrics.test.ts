@@ -1,6 +1,6 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { MetricsService } from '../../src/monitoring/metrics/metrics.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { waitForJobs } from '../erasure/harness.js';
@@ -10,14 +10,10 @@ import { ServerProcess } from '../support/processes/server-process.js';
 import { metricsUrl, scrape } from '../support/http/scrape.js';
 import { temporaryFolder } from '../support/folders.js';
 
-let service: Service;
-let url: string;
-beforeAll(async () => {
-  service = await Service.start({
-    environment: { METRICS_PORT: '0', SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'a@example.com' },
-  });
-  url = metricsUrl(service);
+const service = await Service.start({
+  environment: { METRICS_PORT: '0', SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'a@example.com' },
 });
+const url = metricsUrl(service);
 
 const samples = () => scrape(service);
 

@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { BUILT_IN_DESCRIPTIONS, BUILT_IN_LANGUAGES } from '../../src/languages/built-in.js';
 import { EXEMPT_TABLES, createRetentionPolicy } from '../../src/retention/policy.js';
@@ -17,8 +17,7 @@ interface Table {
 
 const PERIODS = createRetentionPolicy({ taxRetentionYears: 10 }).map(({ period }) => period);
 
-let service: Service;
-beforeAll(async () => void (service = await Service.start()));
+const service = await Service.start();
 // A response is cached for a minute, and each test needs a new one.
 beforeEach(() => service.clock.advance(60_000));
 

@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from '@jest/globals';
-import type { Service } from '../support/harness.js';
+import { expect, test } from '@jest/globals';
 import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import { temporaryFolder } from '../support/folders.js';
@@ -10,24 +9,20 @@ const MARKUP = '<img src=x onerror="document.title=1"><b>Licentie</b> &amp;';
 const LONG_WORD = 'ververververververververververververververververververververververververlengd';
 
 const folder = temporaryFolder();
-let service: Service;
-let origin: string;
-beforeAll(async () => {
-  const writeLanguage = (name: string, messages: object) =>
-    writeFileSync(join(folder, name), JSON.stringify(messages));
-  writeLanguage('nl.json', {
-    portal: { name: 'Licentieportaal', question: 'Waar is mijn licentie actief?' },
-  });
-  writeLanguage('sv.json', {
-    portal: { name: MARKUP, question: `${MARKUP} ${LONG_WORD} 🦊`, signIn: { email: 5 } },
-  });
-  writeLanguage('ar.json', { portal: { question: 'أين ترخيصي مفعّل؟' } });
-  writeLanguage('pt-BR.json', { portal: { question: 'Onde minha licença está ativa?' } });
-  writeFileSync(join(folder, 'da.json'), '{ no JSON');
-  mkdirSync(join(folder, 'descriptions'));
-  writeLanguage('descriptions/nl.json', { 'Licenses.': 'Licenties.' });
-  ({ service, origin } = await startForBrowser({ environment: { LANGUAGES_DIR: folder } }));
+const writeLanguage = (name: string, messages: object) =>
+  writeFileSync(join(folder, name), JSON.stringify(messages));
+writeLanguage('nl.json', {
+  portal: { name: 'Licentieportaal', question: 'Waar is mijn licentie actief?' },
 });
+writeLanguage('sv.json', {
+  portal: { name: MARKUP, question: `${MARKUP} ${LONG_WORD} 🦊`, signIn: { email: 5 } },
+});
+writeLanguage('ar.json', { portal: { question: 'أين ترخيصي مفعّل؟' } });
+writeLanguage('pt-BR.json', { portal: { question: 'Onde minha licença está ativa?' } });
+writeFileSync(join(folder, 'da.json'), '{ no JSON');
+mkdirSync(join(folder, 'descriptions'));
+writeLanguage('descriptions/nl.json', { 'Licenses.': 'Licenties.' });
+const { service, origin } = await startForBrowser({ environment: { LANGUAGES_DIR: folder } });
 const browser = TestBrowser.startForFile();
 
 test('a language in LANGUAGES_DIR is used and offered, and messages that it lacks are in English', async () => {

@@ -1,18 +1,13 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../support/until.js';
-import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { openByCode } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, expectFocus } from './steps.js';
 import { openAs } from './support-browser.js';
 
-let service: Service;
-let origin: string;
-beforeAll(async () => {
-  ({ service, origin } = await startForBrowser({ environment: { SELF_RELEASES_PER_YEAR: '1' } }));
-});
+const { service, origin } = await startForBrowser({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
 const browser = TestBrowser.startForFile();
 
 /** A button whose request takes long. */

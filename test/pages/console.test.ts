@@ -1,10 +1,8 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { signInByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
-import type { HolderCredentials } from './steps.js';
 import { createSignInLink, signInWithLink } from './support-browser.js';
 
 // What each page shows, once it has its data, without a session and with one.
@@ -15,13 +13,8 @@ const SUPPORT = {
 };
 const PRIVACY = { signedOut: 'table', signedIn: 'table' };
 
-let service: Service;
-let origin: string;
-let license: HolderCredentials;
-beforeAll(async () => {
-  ({ service, origin } = await startForBrowser());
-  license = await service.issue({ email: 'ada@example.com' });
-});
+const { service, origin } = await startForBrowser();
+const license = await service.issue({ email: 'ada@example.com' });
 const browser = TestBrowser.startForFile();
 
 /** Everything that the pages of a browser write to the console. No line is left out, other than in `TestBrowser`. */

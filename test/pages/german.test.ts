@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { Locator, Page } from 'playwright-core';
 import type { PrivacyData } from '../../web/shared/api/api-types.js';
@@ -7,7 +7,7 @@ import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { sell } from '../erasure/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
-import { FakeClock, type Service } from '../support/harness.js';
+import { FakeClock } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { expectNoEnglish, findEnglishPieces } from './english-text.js';
 import { signInByCode, signInByKey } from './portal-browser.js';
@@ -23,12 +23,8 @@ const NEXT_YEAR = new Date('2097-01-04T00:00:00Z');
 const PRODUCT = '<b>Fjord</b> &amp; {email} $&';
 const LABEL = '<img src=x onerror=alert(1)> {machine} $&';
 
-let service: Service;
-let origin: string;
-beforeAll(async () => {
-  const environment = { SELF_RELEASES_PER_YEAR: '2', PRODUCT_NAME: PRODUCT };
-  ({ service, origin } = await startForBrowser({ environment, clock: new FakeClock(new Date(START)) }));
-});
+const environment = { SELF_RELEASES_PER_YEAR: '2', PRODUCT_NAME: PRODUCT };
+const { service, origin } = await startForBrowser({ environment, clock: new FakeClock(new Date(START)) });
 const browser = TestBrowser.startForFile();
 
 let license: HolderCredentials & { license_id: string };

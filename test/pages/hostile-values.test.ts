@@ -1,10 +1,9 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { openByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
-import { activateMachine, expectApart, expectToast, type HolderCredentials } from './steps.js';
+import { activateMachine, expectApart, expectToast } from './steps.js';
 import { button, dialog, openAs, row, submitReason } from './support-browser.js';
 
 /** Texts that a page could take for markup, for a placeholder or for no value, or that could leave their box. */
@@ -24,21 +23,16 @@ const URL_500 = 'https://example.com/'.padEnd(500, 'w');
 const PRODUCT = `<img src=x>${'W'.repeat(49)}`;
 const VENDOR = `"' onclick="x${'W'.repeat(47)}`;
 
-let service: Service;
-let origin: string;
-let license: HolderCredentials & { license_id: string };
-beforeAll(async () => {
-  ({ service, origin } = await startForBrowser({
-    environment: {
-      PRODUCT_NAME: PRODUCT,
-      VENDOR_NAME: VENDOR,
-      SUPPORT_CONTACT: URL_500,
-      SHOP_URL: URL_500,
-      RENEWAL_URL: URL_500,
-    },
-  }));
-  license = await service.issue({ email: 'hostile@example.com', machines_allowed: 20 });
+const { service, origin } = await startForBrowser({
+  environment: {
+    PRODUCT_NAME: PRODUCT,
+    VENDOR_NAME: VENDOR,
+    SUPPORT_CONTACT: URL_500,
+    SHOP_URL: URL_500,
+    RENEWAL_URL: URL_500,
+  },
 });
+const license = await service.issue({ email: 'hostile@example.com', machines_allowed: 20 });
 const browser = TestBrowser.startForFile();
 
 /** Lists the elements that are beyond an edge of the window, or that cut off their text. */

@@ -1,8 +1,8 @@
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import type { Page, Route } from 'playwright-core';
-import { FakeClock, type Service } from '../support/harness.js';
+import { FakeClock } from '../support/harness.js';
 import { outbox } from '../erasure/harness.js';
 import { until } from '../support/until.js';
 import { codeAfter } from '../license-portal/harness.js';
@@ -15,12 +15,8 @@ const NOW = '2096-02-10T12:00:00Z';
 
 const dist = new URL('../../web/dist/', import.meta.url);
 
-let service: Service;
-let origin: string;
-beforeAll(async () => {
-  const environment = { SELF_RELEASES_PER_YEAR: '5' };
-  ({ service, origin } = await startForBrowser({ environment, clock: new FakeClock(new Date(NOW)) }));
-});
+const environment = { SELF_RELEASES_PER_YEAR: '5' };
+const { service, origin } = await startForBrowser({ environment, clock: new FakeClock(new Date(NOW)) });
 const browser = TestBrowser.startForFile();
 
 let license: HolderCredentials;

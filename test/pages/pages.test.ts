@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { until } from '../support/until.js';
 import { Service } from '../support/harness.js';
 import { exchange, request } from '../support/http/raw-http.js';
@@ -13,9 +13,7 @@ const POLICY =
 const PAGES = ['/portal/', '/support/', '/privacy/'];
 const dist = new URL('../../web/dist/', import.meta.url);
 
-let service: Service;
-let origin: string;
-beforeAll(async () => void ({ service, origin } = await startForBrowser()));
+const { service, origin } = await startForBrowser();
 const browser = TestBrowser.startForFile();
 
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>

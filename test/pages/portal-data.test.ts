@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { retryWhileUnavailable, FakeClock, Service } from '../support/harness.js';
+import { beforeEach, expect, test } from '@jest/globals';
+import { retryWhileUnavailable, FakeClock } from '../support/harness.js';
 import { waitForJobs, sell } from '../erasure/harness.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { Browser, codeAfter } from '../license-portal/harness.js';
@@ -13,11 +13,7 @@ import { startForBrowser } from './service.js';
 /** Far in the future, so that no requested erasure runs: the job queue that runs erasures uses the clock of the database. */
 const NOW = '2096-02-10T12:00:00Z';
 
-let service: Service;
-let origin: string;
-beforeAll(async () => {
-  ({ service, origin } = await startForBrowser({ clock: new FakeClock(new Date(NOW)) }));
-});
+const { service, origin } = await startForBrowser({ clock: new FakeClock(new Date(NOW)) });
 const browser = TestBrowser.startForFile();
 
 let license: HolderCredentials;

@@ -1,7 +1,6 @@
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
-import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { headline, openByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
@@ -9,9 +8,7 @@ import { activateMachine, expectFocus, expectToast, type HolderCredentials } fro
 
 const ON_DEMAND = '**/assets/on-demand-*.js';
 
-let service: Service;
-let origin: string;
-beforeAll(async () => void ({ service, origin } = await startForBrowser()));
+const { service, origin } = await startForBrowser();
 const browser = TestBrowser.startForFile();
 
 let license: HolderCredentials;

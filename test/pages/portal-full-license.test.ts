@@ -1,11 +1,11 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { LicenseProblem, MooringClient } from '../../client/src/client.js';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
 import { until } from '../support/until.js';
 import { codeAfter } from '../license-portal/harness.js';
-import { machineId, Service } from '../support/harness.js';
+import { machineId } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { focusWindow, headline, machineRow, openByKey, signInByKey } from './portal-browser.js';
 import {
@@ -19,12 +19,8 @@ import {
 import { startForBrowser } from './service.js';
 import { temporaryFolder } from '../support/folders.js';
 
-let service: Service;
-let origin: string;
 const folder = temporaryFolder();
-beforeAll(async () => {
-  ({ service, origin } = await startForBrowser({ environment: { SELF_RELEASES_PER_YEAR: '1' } }));
-});
+const { service, origin } = await startForBrowser({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
 const browser = TestBrowser.startForFile();
 
 /** The application on a new machine, whose activation is refused because the license is full. */

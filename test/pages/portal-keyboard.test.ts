@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { FakeClock, type Service } from '../support/harness.js';
+import { FakeClock } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { headline, openByCode } from './portal-browser.js';
 import { startForBrowser } from './service.js';
@@ -10,12 +10,8 @@ import { activateMachine, expectFocus, expectToast, tabTo, type HolderCredential
 /** Far in the future, so that no requested erasure runs: the job queue that runs erasures uses the clock of the database. */
 const START = '2096-02-10T12:00:00Z';
 
-let service: Service;
-let origin: string;
-beforeAll(async () => {
-  const environment = { SELF_RELEASES_PER_YEAR: '1' };
-  ({ service, origin } = await startForBrowser({ environment, clock: new FakeClock(new Date(START)) }));
-});
+const environment = { SELF_RELEASES_PER_YEAR: '1' };
+const { service, origin } = await startForBrowser({ environment, clock: new FakeClock(new Date(START)) });
 const browser = TestBrowser.startForFile();
 
 let license: HolderCredentials;

@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { outbox } from '../erasure/harness.js';
 import { until } from '../support/until.js';
@@ -6,7 +6,6 @@ import type { Locator, Page } from 'playwright-core';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
-import { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { focusWindow, headline, machineRow, openByCode, openByKey } from './portal-browser.js';
 import { codeAfter } from '../license-portal/harness.js';
@@ -22,12 +21,8 @@ import {
 } from './steps.js';
 import { startForBrowser } from './service.js';
 
-let service: Service;
-let origin: string;
-beforeAll(async () => {
-  const environment = { SELF_RELEASES_PER_YEAR: '1' };
-  ({ service, origin } = await startForBrowser({ environment }));
-});
+const environment = { SELF_RELEASES_PER_YEAR: '1' };
+const { service, origin } = await startForBrowser({ environment });
 const browser = TestBrowser.startForFile();
 
 let license: HolderCredentials & { license_id: string };

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import { ReleaseService } from '../../src/releases/release.service.js';
-import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { focusWindow, headline, machineRow, openByKey } from './portal-browser.js';
 import {
@@ -15,9 +14,7 @@ import {
 } from './steps.js';
 import { startForBrowser } from './service.js';
 
-let service: Service;
-let origin: string;
-beforeAll(async () => void ({ service, origin } = await startForBrowser()));
+const { service, origin } = await startForBrowser();
 const browser = TestBrowser.startForFile();
 
 let license: HolderCredentials & { license_id: string };

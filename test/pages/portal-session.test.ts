@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
-import { Service } from '../support/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { TestBrowser } from './browser.js';
 import { headline, machineRow, openByCode, openByKey } from './portal-browser.js';
 import { activateMachine, expectAnnounced, type HolderCredentials, closeByEscape } from './steps.js';
 import { startForBrowser } from './service.js';
 
-let service: Service;
-let origin: string;
-beforeAll(async () => void ({ service, origin } = await startForBrowser()));
+const { service, origin } = await startForBrowser();
 const browser = TestBrowser.startForFile();
 
 let license: HolderCredentials;

@@ -1,20 +1,14 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { Service } from '../support/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { TestBrowser } from './browser.js';
 import { headline, openByKey } from './portal-browser.js';
-import { activateMachine, expectFocus, expectAnnounced, type HolderCredentials } from './steps.js';
+import { activateMachine, expectFocus, expectAnnounced } from './steps.js';
 import { startForBrowser } from './service.js';
 
-let service: Service;
-let origin: string;
-let license: HolderCredentials;
-beforeAll(async () => {
-  ({ service, origin } = await startForBrowser());
-  license = await service.issue();
-  await activateMachine(service, license, 'Studio Mac');
-});
+const { service, origin } = await startForBrowser();
+const license = await service.issue();
+await activateMachine(service, license, 'Studio Mac');
 const browser = TestBrowser.startForFile();
 
 const email = (page: Page) => page.getByLabel('E-mail address');

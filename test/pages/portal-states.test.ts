@@ -1,8 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { sell } from '../erasure/harness.js';
-import { Service } from '../support/harness.js';
 import { builtIn } from '../support/languages.js';
 import type { LicenseChange } from '../../src/licenses/licenses.service.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
@@ -13,11 +12,7 @@ import { codeAfter } from '../license-portal/harness.js';
 import { activateMachine, expectFocus, expectToast } from './steps.js';
 import { startForBrowser } from './service.js';
 
-let service: Service;
-let origin: string;
-beforeAll(async () => {
-  ({ service, origin } = await startForBrowser({ environment: { SUPPORT_CONTACT: 'help@vendor.example' } }));
-});
+const { service, origin } = await startForBrowser({ environment: { SUPPORT_CONTACT: 'help@vendor.example' } });
 const browser = TestBrowser.startForFile();
 
 const randomEmail = () => `${randomUUID()}@example.com`;

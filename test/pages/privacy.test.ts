@@ -1,22 +1,17 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { RetentionService } from '../../src/retention/retention.service.js';
-import { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import { expectFocus } from './steps.js';
 
-let service: Service;
-let origin: string;
-beforeAll(async () => {
-  ({ service, origin } = await startForBrowser());
-  await service.sql(
-    `insert into telemetry_inbox (id, received_on) select gen_random_uuid(), day
-     from unnest('{2024-11-18, 2024-11-21}'::date[]) day`,
-  );
-  // The retention run at the start of the service was before these rows existed. This run is a minute later.
-  service.clock.advance(60_000);
-  await service.app.get(RetentionService).run(service.clock.now());
-});
+const { service, origin } = await startForBrowser();
+await service.sql(
+  `insert into telemetry_inbox (id, received_on) select gen_random_uuid(), day
+   from unnest('{2024-11-18, 2024-11-21}'::date[]) day`,
+);
+// The retention run at the start of the service was before these rows existed. This run is a minute later.
+service.clock.advance(60_000);
+await service.app.get(RetentionService).run(service.clock.now());
 const browser = TestBrowser.startForFile();
 
 interface PrivacyData {

@@ -1,19 +1,16 @@
 import { readFile } from 'node:fs/promises';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Route } from 'playwright-core';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { until } from '../support/until.js';
-import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import { button, dialog, createSignInLink, openAs, row, submitReason, title } from './support-browser.js';
 import { activateMachine, expectAnnounced, expectFocus, expectToast } from './steps.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 
-let service: Service;
-let origin: string;
-beforeAll(async () => void ({ service, origin } = await startForBrowser()));
+const { service, origin } = await startForBrowser();
 const browser = TestBrowser.startForFile();
 
 test('an admin adds a staff member, mails a link, changes the role and removes the staff member', async () => {

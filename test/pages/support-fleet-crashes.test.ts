@@ -1,19 +1,13 @@
-import { afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { until } from '../support/until.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
-import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import { button, dialog, openAs, row, submitReason } from './support-browser.js';
 
-let service: Service;
-let origin: string;
-let fleet: Fleet;
-beforeAll(async () => {
-  ({ service, origin } = await startForBrowser());
-  fleet = await Fleet.of(service);
-});
+const { service, origin } = await startForBrowser();
+const fleet = await Fleet.of(service);
 afterEach(() => fleet.clear());
 const browser = TestBrowser.startForFile();
 

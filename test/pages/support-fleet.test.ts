@@ -1,21 +1,15 @@
-import { afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../support/until.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
-import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { publishVersions } from './fleet-publications.js';
 import { startForBrowser } from './service.js';
 import { button, openAs, row, title } from './support-browser.js';
 
-let service: Service;
-let origin: string;
-let fleet: Fleet;
-beforeAll(async () => {
-  ({ service, origin } = await startForBrowser());
-  fleet = await Fleet.of(service);
-  await publishVersions(service);
-});
+const { service, origin } = await startForBrowser();
+const fleet = await Fleet.of(service);
+await publishVersions(service);
 afterEach(() => fleet.clear());
 const browser = TestBrowser.startForFile();
 

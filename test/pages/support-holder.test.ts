@@ -1,14 +1,11 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import { expectAnnounced, expectFocus, expectToast, nextFrame } from './steps.js';
 import { button, dialog, find, openAs, row, title } from './support-browser.js';
 
-let service: Service;
-let origin: string;
-beforeAll(async () => void ({ service, origin } = await startForBrowser()));
+const { service, origin } = await startForBrowser();
 const browser = TestBrowser.startForFile();
 
 const searchField = (page: Page) => page.getByRole('textbox', { name: 'E-mail, license key' });

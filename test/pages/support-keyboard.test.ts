@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../support/until.js';
-import type { Service } from '../support/harness.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
 import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import { expectFocus, expectToast, tabTo } from './steps.js';
 import { addAuthenticator, button, dialog, openAs, row } from './support-browser.js';
 
-let service: Service;
-let origin: string;
-beforeAll(async () => void ({ service, origin } = await startForBrowser()));
+const { service, origin } = await startForBrowser();
 const browser = TestBrowser.startForFile();
 
 let license: { readonly email: string; readonly license_id: string };

@@ -1,7 +1,6 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { sell } from '../erasure/harness.js';
 import { until } from '../support/until.js';
-import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import {
@@ -31,9 +30,7 @@ import {
 } from './steps.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 
-let service: Service;
-let origin: string;
-beforeAll(async () => void ({ service, origin } = await startForBrowser()));
+const { service, origin } = await startForBrowser();
 const browser = TestBrowser.startForFile();
 const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000];
 

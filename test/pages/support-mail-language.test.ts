@@ -1,7 +1,6 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { mailsTo } from '../erasure/harness.js';
 import { until } from '../support/until.js';
-import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, expectToast } from './steps.js';
@@ -9,12 +8,8 @@ import { button, dialog, insertReleaseRequest, openAs, submitRelease } from './s
 
 const EMAIL = 'mailed@example.com';
 
-let service: Service;
-let origin: string;
-beforeAll(async () => {
-  ({ service, origin } = await startForBrowser({
-    environment: { MAIL_LANGUAGE: 'de', PRODUCT_NAME: 'Fjord' },
-  }));
+const { service, origin } = await startForBrowser({
+  environment: { MAIL_LANGUAGE: 'de', PRODUCT_NAME: 'Fjord' },
 });
 const browser = TestBrowser.startForFile();
 

@@ -1,10 +1,9 @@
-import { afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { DAY_MS } from '../../src/core/clock.js';
 import { canonicalEmail } from '../../src/fields/email.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { mailsTo } from '../erasure/harness.js';
 import { until } from '../support/until.js';
-import type { Service } from '../support/harness.js';
 import { NOW, TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import {
@@ -29,9 +28,7 @@ import {
 } from './steps.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 
-let service: Service;
-let origin: string;
-beforeAll(async () => void ({ service, origin } = await startForBrowser()));
+const { service, origin } = await startForBrowser();
 afterEach(async () => {
   await service.sql('delete from release_request');
   await service.sql('delete from erasure_request');

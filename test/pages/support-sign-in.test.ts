@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import type { Role } from '../../src/staff/identity/staff.entity.js';
 import type { Service } from '../support/harness.js';
@@ -17,9 +17,7 @@ import {
 } from './support-browser.js';
 import { expectFocus, expectAnnounced } from './steps.js';
 
-let service: Service;
-let origin: string;
-beforeAll(async () => void ({ service, origin } = await startForBrowser()));
+const { service, origin } = await startForBrowser();
 const browser = TestBrowser.startForFile();
 
 const SEARCH_TITLE = /^Find a license/;

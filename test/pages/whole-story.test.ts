@@ -1,6 +1,5 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import type { Service } from '../support/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { TestBrowser } from './browser.js';
 import { headline, machineRow } from './portal-browser.js';
@@ -20,9 +19,7 @@ import {
  * release of the old one, support releases it, and the new machine activates. It is done with a mouse and by keyboard alone.
  */
 
-let service: Service;
-let origin: string;
-beforeAll(async () => void ({ service, origin } = await startForBrowser()));
+const { service, origin } = await startForBrowser();
 const browser = TestBrowser.startForFile();
 
 /** A way to operate a page. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Service } from '../support/harness.js';
 import { exchange, expectProblem } from '../support/http/raw-http.js';
@@ -7,8 +7,7 @@ import { everyRow } from '../support/tables.js';
 
 const BODY_LIMIT_BYTES = 64 * 1024;
 
-let service: Service;
-beforeAll(async () => void (service = await Service.start({ environment: TAKES_PURCHASES })));
+const service = await Service.start({ environment: TAKES_PURCHASES });
 afterAll(() => end(service));
 
 const purchases = async () => (await service.sql('select from purchase')).length;

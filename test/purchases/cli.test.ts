@@ -1,24 +1,18 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { Terminal } from '../support/processes/cli-harness.js';
-import { createDatabase, Service, connect, type TestDatabase } from '../support/harness.js';
+import { createDatabase, Service, connect } from '../support/harness.js';
 import { buyerOf, end, mails, sendReport, readPurchase, TAKES_PURCHASES } from '../support/http/webhook.js';
 import { comparableRows, everyRow } from '../support/tables.js';
 import { temporaryFolder } from '../support/folders.js';
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** A database without a service at first: the operator can record purchases, and mails wait for the service. */
-let created: TestDatabase;
-let database: pg.Client;
 const dataDir = temporaryFolder();
-let terminal: Terminal;
-beforeAll(async () => {
-  created = await createDatabase();
-  database = await connect(created.url);
-  terminal = new Terminal({ DATABASE_URL: created.url, DATA_DIR: dataDir });
-});
+/** A database without a service at first: the operator can record purchases, and mails wait for the service. */
+const created = await createDatabase();
+const database = await connect(created.url);
+const terminal = new Terminal({ DATABASE_URL: created.url, DATA_DIR: dataDir });
 
 const RECORD = ['purchase', 'record'];
 const record = (transaction: string, status: string, ...more: string[]) =>

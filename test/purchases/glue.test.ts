@@ -13,19 +13,13 @@ import * as lemonSqueezy from './payloads/lemon-squeezy.js';
  * The programs of docs/purchases/, as they are written there, receive the events of their processor and report them to a service.
  */
 
-let service: Service;
-let proxy: RecordingProxy;
-let MOORING_URL: string;
-beforeAll(async () => {
-  service = await Service.start({ environment: TAKES_PURCHASES });
-  proxy = new RecordingProxy(service);
-  MOORING_URL = await proxy.listen();
-});
+const service = await Service.start({ environment: TAKES_PURCHASES });
+const proxy = new RecordingProxy(service);
+const MOORING_URL = await proxy.listen();
 beforeEach(() => {
   proxy.sent.length = 0;
   proxy.isUnavailable = false;
 });
-afterAll(() => proxy?.close());
 
 /** The reports that were sent, as values. */
 const reports = () => proxy.sent.map(({ body }) => JSON.parse(body) as Record<string, string>);
@@ -50,7 +44,6 @@ describe('Lemon Squeezy', () => {
     };
     glue = await Glue.start('purchases/lemon-squeezy', settings);
   });
-  afterAll(() => glue?.end());
 
   const signatureOf = (body: string, secret = LEMON_SQUEEZY_SECRET) =>
     createHmac('sha256', secret).update(body).digest('hex');
@@ -145,7 +138,6 @@ describe('Gumroad', () => {
     });
   });
   afterAll(async () => {
-    await glue?.end();
     api?.close();
     api?.closeAllConnections();
   });

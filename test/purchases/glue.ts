@@ -10,6 +10,7 @@ import { SECRET } from '../support/http/webhook.js';
 import { Service } from '../support/harness.js';
 import { freePort } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
+import { afterThisFile } from '../support/of-this-file.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -49,10 +50,11 @@ export class RecordingProxy {
   async listen(): Promise<string> {
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
+    afterThisFile(() => this.#close());
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  close(): void {
+  #close(): void {
     this.#server.close();
     this.#server.closeAllConnections();
   }
@@ -89,6 +91,7 @@ export class Glue {
   /** Starts the program, and waits until it listens. @param settings its environment, in addition to the shared secret */
   static async start(page: string, settings: Record<string, string>): Promise<Glue> {
     const glue = new Glue(page, await freePort(), settings);
+    afterThisFile(() => glue.#end());
     while (!(await glue.#isListening())) {
       if (glue.#child.exitCode !== null) throw new Error(`The program of ${page} ended: ${glue.output}`);
     }
@@ -101,7 +104,7 @@ export class Glue {
     return answer.status;
   }
 
-  async end(): Promise<void> {
+  async #end(): Promise<void> {
     if (this.#child.exitCode === null) {
       this.#child.kill();
       await once(this.#child, 'exit');

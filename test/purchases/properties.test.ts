@@ -1,20 +1,16 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { PurchaseState, StaffStatus } from '../../src/licenses/license.rules.js';
 import { Service } from '../support/harness.js';
 import { buyerOf, mails, sendReport, readPurchase, TAKES_PURCHASES } from '../support/http/webhook.js';
 
+// The machine limit is never reached, so that only a purchase ends an activation.
+const environment = { ...TAKES_PURCHASES, DEFAULT_MACHINES_PER_LICENSE: '9' };
 /** Two instances with one database, as behind a load balancer. */
-let one: Service;
-let two: Service;
-beforeAll(async () => {
-  // The machine limit is never reached, so that only a purchase ends an activation.
-  const environment = { ...TAKES_PURCHASES, DEFAULT_MACHINES_PER_LICENSE: '9' };
-  one = await Service.start({ environment });
-  two = await Service.start({ environment, databaseUrl: one.databaseUrl, dataDir: one.dataDir });
-});
+const one = await Service.start({ environment });
+const two = await Service.start({ environment, databaseUrl: one.databaseUrl, dataDir: one.dataDir });
 
 const RANKED: readonly PurchaseState[] = ['paid', 'disputed', 'dispute_won', 'refunded'];
 const CLIENTS = ['activate a', 'activate b', 'heartbeat'] as const;

@@ -13,8 +13,7 @@ import {
 } from '../support/http/webhook.js';
 import { comparableRows } from '../support/tables.js';
 
-let service: Service;
-beforeAll(async () => void (service = await Service.start({ environment: TAKES_PURCHASES })));
+const service = await Service.start({ environment: TAKES_PURCHASES });
 afterAll(() => end(service));
 
 const mailsTo = async (email: string) => (await mails(service)).filter(({ to }) => to === email);

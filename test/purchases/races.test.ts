@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { retryWhileUnavailable, Service } from '../support/harness.js';
 import {
   buyerOf,
@@ -10,14 +10,10 @@ import {
 
 const ROUNDS = Array.from({ length: 20 }, (_, round) => round + 1);
 
+const environment = { ...TAKES_PURCHASES, DEFAULT_MACHINES_PER_LICENSE: '3' };
 /** Two instances with one database, as behind a load balancer. */
-let one: Service;
-let two: Service;
-beforeAll(async () => {
-  const environment = { ...TAKES_PURCHASES, DEFAULT_MACHINES_PER_LICENSE: '3' };
-  one = await Service.start({ environment });
-  two = await Service.start({ environment, databaseUrl: one.databaseUrl, dataDir: one.dataDir });
-});
+const one = await Service.start({ environment });
+const two = await Service.start({ environment, databaseUrl: one.databaseUrl, dataDir: one.dataDir });
 
 /** Reports again after a 503, which an overloaded machine may answer; payment processors do the same. */
 const sendReport: typeof sendReportOnce = (...report) =>

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import type { PurchaseState } from '../../src/licenses/license.rules.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
@@ -14,8 +14,7 @@ import {
 } from '../support/http/webhook.js';
 import { comparableRows } from '../support/tables.js';
 
-let service: Service;
-beforeAll(async () => void (service = await Service.start({ environment: TAKES_PURCHASES })));
+const service = await Service.start({ environment: TAKES_PURCHASES });
 afterAll(() => end(service));
 
 const mailsOf = async (transaction_id: string) =>

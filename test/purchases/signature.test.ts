@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Service, type Answer } from '../support/harness.js';
 import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { exchange, expectProblem, request } from '../support/http/raw-http.js';
@@ -15,8 +15,7 @@ import {
   unixTime,
 } from '../support/http/webhook.js';
 
-let service: Service;
-beforeAll(async () => void (service = await Service.start({ environment: TAKES_PURCHASES })));
+const service = await Service.start({ environment: TAKES_PURCHASES });
 afterAll(() => end(service));
 
 const JSON_TYPE = { 'content-type': 'application/json' };

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import type { PurchaseState } from '../../src/licenses/license.rules.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
@@ -14,11 +14,8 @@ import {
   type StoredPurchase,
 } from '../support/http/webhook.js';
 
-let service: Service;
-beforeAll(async () => {
-  const environment = { ...TAKES_PURCHASES, DEFAULT_MACHINES_PER_LICENSE: '3' };
-  service = await Service.start({ environment });
-});
+const environment = { ...TAKES_PURCHASES, DEFAULT_MACHINES_PER_LICENSE: '3' };
+const service = await Service.start({ environment });
 beforeEach(() => service.clock.set('2026-11-20T13:00:00Z'));
 afterAll(() => end(service));
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { open, readFile, writeFile } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { readImage } from '../../src/cli/manifest/image.js';
 import { progressBar } from '../../src/cli/terminal/progress-bar.js';
 import { parseSigned } from '../../src/keys/manifests/signed-manifest.js';
@@ -14,10 +14,7 @@ const SEED = 20_261_120;
 /** The hash that `sha256sum` and `openssl dgst -sha256` print for the file of 3 GiB that the seed gives. */
 const SHA256_OF_3_GIB = 'f5f62c9564e34fb5c41c35e0ebd44977cb1fdd4ad9c6c0a052f0f8572d6026a5';
 
-let terminal: Terminal;
-beforeAll(() => {
-  terminal = new Terminal(WITHOUT_SERVER);
-});
+const terminal = new Terminal(WITHOUT_SERVER);
 
 /** Creates a sparse file, which takes little space: single bytes at positions that the seed gives, and at both ends. */
 async function createSparseFile(name: string, bytes: number): Promise<string> {

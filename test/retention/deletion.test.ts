@@ -1,16 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { RetentionHarness } from './harness.js';
 
-let harness: RetentionHarness;
-let license_id: unknown;
-let staff_id: unknown;
-beforeAll(async () => {
-  harness = await RetentionHarness.start();
-  await harness.disableRollUp();
-  license_id = (await harness.insert('license', {}))['id'];
-  staff_id = (await harness.insert('staff', {}))['id'];
-});
+const harness = await RetentionHarness.start();
+await harness.disableRollUp();
+const license_id = (await harness.insert('license', {}))['id'];
+const staff_id = (await harness.insert('staff', {}))['id'];
 
 type Values = Readonly<Record<string, unknown>>;
 interface Case {

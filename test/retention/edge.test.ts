@@ -1,12 +1,9 @@
-import { afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { FakeClock } from '../support/harness.js';
 import { RetentionHarness } from './harness.js';
 
-let harness: RetentionHarness;
-beforeAll(async () => {
-  harness = await RetentionHarness.start();
-  await harness.disableRollUp();
-});
+const harness = await RetentionHarness.start();
+await harness.disableRollUp();
 afterEach(() => harness.sql('truncate telemetry_inbox, telemetry'));
 
 /**

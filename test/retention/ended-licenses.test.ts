@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { DataSource, type QueryRunner } from 'typeorm';
 import { deleteExpired } from '../../src/retention/deletion.js';
@@ -11,13 +11,9 @@ import { RetentionHarness } from './harness.js';
 const ELEVEN_MONTHS = { before: '2027-10-19T23:59:59.999Z', on: '2027-10-20T00:00:00Z' };
 const TWELVE_MONTHS = { before: '2027-11-19T23:59:59.999Z', on: '2027-11-20T00:00:00Z' };
 
-let service: Service;
-let harness: RetentionHarness;
-beforeAll(async () => {
-  service = await Service.start();
-  harness = RetentionHarness.forDatabase(service.databaseUrl);
-  await harness.disableRollUp();
-});
+const service = await Service.start();
+const harness = RetentionHarness.forDatabase(service.databaseUrl);
+await harness.disableRollUp();
 beforeEach(() => service.clock.set(NOW));
 afterEach(() => service.sql('truncate license, activation, graphile_worker._private_jobs cascade'));
 

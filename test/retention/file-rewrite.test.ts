@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import pg from 'pg';
-import type { EmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.js';
 import { startOwnPostgres } from '../support/databases/own-postgres.js';
 import { migrate } from '../../src/database/migrations.js';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
@@ -22,15 +21,10 @@ const HOLDER = {
 
 // The test starts its own server, so that no data of other tests is in the files.
 const directory = temporaryFolder();
-let server: EmbeddedPostgres;
-let service: Service;
-let retention: RetentionService;
-beforeAll(async () => {
-  server = await startOwnPostgres(directory);
-  await migrate(server.url);
-  service = await Service.start({ databaseUrl: server.url });
-  retention = service.app.get(RetentionService);
-});
+const server = await startOwnPostgres(directory);
+await migrate(server.url);
+const service = await Service.start({ databaseUrl: server.url });
+const retention = service.app.get(RetentionService);
 
 const search = new LeakSearch([
   ...[HOLDER.email, HOLDER.label, HOLDER.reason].flatMap(formsOfText),

@@ -1,16 +1,13 @@
-import { afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { RetentionHarness } from './harness.js';
 
 const NOW = '2026-11-20T00:05:00Z';
 
-let harness: RetentionHarness;
-beforeAll(async () => {
-  harness = await RetentionHarness.start();
-  await harness.receive({ '2024-09-10': 1 });
-  await harness.run('2024-10-01T12:00:00Z');
-});
+const harness = await RetentionHarness.start();
+await harness.receive({ '2024-09-10': 1 });
+await harness.run('2024-10-01T12:00:00Z');
 
 const purchase = randomUUID();
 // The license `due` is deleted by the run at NOW. The license `ended` is due a day later, and its activation is ended.

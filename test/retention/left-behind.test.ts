@@ -1,15 +1,12 @@
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { RetentionHarness } from './harness.js';
 
 const NOW = '2026-11-20T00:05:00Z';
 
-let harness: RetentionHarness;
-beforeAll(async () => {
-  harness = await RetentionHarness.start();
-  await harness.disableRollUp();
-});
+const harness = await RetentionHarness.start();
+await harness.disableRollUp();
 beforeEach(async () => {
   await harness.sql('truncate telemetry_inbox, telemetry, one_time_code');
   await harness.receive({ '2024-09-10': 3, '2024-10-31': 4, '2024-11-20': 5, '2024-11-21': 6 });

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { LicensesService, type LicenseChange } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
@@ -8,8 +8,7 @@ import { NOW, Service } from '../support/harness.js';
 
 const LATER = '2026-12-24T18:00:00Z';
 
-let service: Service;
-beforeAll(async () => void (service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '1' } })));
+const service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
 beforeEach(() => service.clock.set(NOW));
 
 let purchaseCount = 0;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { DAY_MS } from '../../src/core/clock.js';
 import { LOCKS } from '../../src/database/locks.js';
 import { createOldestDueQuery } from '../../src/retention/deletion.js';
@@ -16,18 +16,13 @@ const RULES = createRetentionPolicy({ taxRetentionYears: 10 });
 // A Sunday, because `fleet_week.week_end` is one.
 const OLD = '1990-01-07';
 
-let service: Service;
-let harness: RetentionHarness;
-let terminal: Terminal;
-beforeAll(async () => {
-  service = await Service.start({ environment: { METRICS_PORT: '0' } });
-  harness = RetentionHarness.forDatabase(service.databaseUrl);
-  await harness.disableRollUp();
-  terminal = Terminal.beside(service);
-  await service.sql(
-    `create table telemetry_1990_01 partition of telemetry for values from ('1990-01-01') to ('1990-02-01')`,
-  );
-});
+const service = await Service.start({ environment: { METRICS_PORT: '0' } });
+const harness = RetentionHarness.forDatabase(service.databaseUrl);
+await harness.disableRollUp();
+const terminal = Terminal.beside(service);
+await service.sql(
+  `create table telemetry_1990_01 partition of telemetry for values from ('1990-01-01') to ('1990-02-01')`,
+);
 beforeEach(() => service.clock.set('2026-11-20T13:00:00Z'));
 
 const warnings = async (): Promise<string[]> =>

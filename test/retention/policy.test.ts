@@ -1,12 +1,11 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { formatPeriod } from '../../src/monitoring/privacy/privacy-data.js';
 import { EXEMPT_TABLES, createRetentionPolicy } from '../../src/retention/policy.js';
 import { RetentionHarness } from './harness.js';
 
 const RULES = createRetentionPolicy({ taxRetentionYears: 10 });
 
-let harness: RetentionHarness;
-beforeAll(async () => void (harness = await RetentionHarness.start()));
+const harness = await RetentionHarness.start();
 
 /** All tables and materialized views in all schemas but those of PostgreSQL, without partitions. */
 async function tables(): Promise<string[]> {

@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Config } from '../../src/core/config.js';
 import { DatabaseUrl } from '../../src/database/data-source.js';
@@ -7,14 +7,9 @@ import { Service } from '../support/harness.js';
 import { withTableLock } from '../support/tables.js';
 import { RetentionHarness } from './harness.js';
 
-let service: Service;
-let harness: RetentionHarness;
-let retention: RetentionService;
-beforeAll(async () => {
-  service = await Service.start();
-  harness = RetentionHarness.forDatabase(service.databaseUrl);
-  retention = service.app.get(RetentionService);
-});
+const service = await Service.start();
+const harness = RetentionHarness.forDatabase(service.databaseUrl);
+const retention = service.app.get(RetentionService);
 afterEach(() => service.sql('truncate telemetry_inbox, telemetry_inbox_draining, telemetry'));
 
 const receive = (rowsByDay: Record<string, number>) => harness.receive(rowsByDay);

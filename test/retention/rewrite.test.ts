@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { QueryRunner } from 'typeorm';
 import { withMaintenanceConnection } from '../../src/database/data-source.js';
 import { LOCK_TIMEOUT_MS } from '../../src/database/locks.js';
@@ -16,8 +16,7 @@ import { RetentionHarness } from './harness.js';
 const HOUR_MS = 3_600_000;
 const NOW = new Date('2026-11-20T03:05:00Z');
 
-let harness: RetentionHarness;
-beforeAll(async () => void (harness = await RetentionHarness.start()));
+const harness = await RetentionHarness.start();
 
 const withRunner = <T>(work: (runner: QueryRunner) => Promise<T>) =>
   withMaintenanceConnection(harness.databaseUrl, (dataSource) => work(dataSource.createQueryRunner()));

@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createRetentionPolicy } from '../../src/retention/policy.js';
 import { RetentionHarness } from './harness.js';
@@ -6,12 +6,9 @@ import { RetentionHarness } from './harness.js';
 const NOW = '2026-11-20T00:05:00Z';
 const asOf = new Date(NOW);
 
-let harness: RetentionHarness;
-beforeAll(async () => {
-  harness = await RetentionHarness.start();
-  await harness.disableRollUp();
-  await harness.run(NOW);
-});
+const harness = await RetentionHarness.start();
+await harness.disableRollUp();
+await harness.run(NOW);
 beforeEach(() => harness.sql('truncate telemetry_inbox, telemetry_inbox_draining, telemetry, one_time_code'));
 
 /** Calls `work` while another transaction, which has executed `statement`, is open. */

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { DAY_MS } from '../../src/core/clock.js';
 import { deriveLicenseKey } from '../../src/keys/license-key.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
@@ -20,15 +20,10 @@ const daysFromToday = (days: number) => new Date(TODAY.getTime() + days * DAY_MS
 const PAST = `${daysFromToday(-400).toISOString().slice(0, 19)}Z`;
 const FUTURE = `${daysFromToday(400).toISOString().slice(0, 19)}Z`;
 
-let service: Service;
-let harness: RetentionHarness;
-let terminal: Terminal;
-beforeAll(async () => {
-  service = await Service.start();
-  harness = RetentionHarness.forDatabase(service.databaseUrl);
-  await harness.disableRollUp();
-  terminal = Terminal.beside(service);
-});
+const service = await Service.start();
+const harness = RetentionHarness.forDatabase(service.databaseUrl);
+await harness.disableRollUp();
+const terminal = Terminal.beside(service);
 beforeEach(() => service.clock.set(TODAY));
 afterEach(() => service.sql('truncate license, activation, purchase cascade'));
 

@@ -1,24 +1,20 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { LibraryOutput } from '../../src/core/library-output.js';
 import { AppLogger } from '../../src/core/logger.js';
 import { OutageLog } from '../../src/database/outage-log.js';
 import { TcpProxy } from '../support/databases/outage-harness.js';
-import { call, createDatabase, type TestDatabase } from '../support/harness.js';
+import { call, createDatabase, connect } from '../support/harness.js';
 import { MAIN, Terminal } from '../support/processes/cli-harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
 
 const folder = temporaryFolder();
-let database: TestDatabase;
-let terminal: Terminal;
-beforeAll(async () => {
-  database = await createDatabase();
-  terminal = new Terminal({});
-});
+const database = await createDatabase();
+const terminal = new Terminal({});
 
 /** Creates a log and its lines. */
 function makeLog(): { log: AppLogger; lines: Record<string, unknown>[] } {

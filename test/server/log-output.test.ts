@@ -1,16 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { call, createDatabase, type TestDatabase } from '../support/harness.js';
+import { expect, test } from '@jest/globals';
+import { call, createDatabase } from '../support/harness.js';
 import { freePort, ServerProcess, type ProcessOptions } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
+import { afterThisFile } from '../support/of-this-file.js';
 
 const directory = temporaryFolder();
 const opened: number[] = [];
-let database: TestDatabase;
-beforeAll(async () => (database = await createDatabase()));
-afterAll(() => opened.forEach((file) => closeSync(file)));
+const database = await createDatabase();
+afterThisFile(() => opened.forEach((file) => closeSync(file)));
 
 async function launch(options: ProcessOptions = {}) {
   const port = await freePort();

@@ -1,7 +1,7 @@
 import { get } from 'node:http';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { listenFailure } from '../../src/server/listen-failure.js';
-import { createDatabase, type TestDatabase } from '../support/harness.js';
+import { createDatabase } from '../support/harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
 
@@ -9,13 +9,9 @@ import { temporaryFolder } from '../support/folders.js';
 const SENDERS = 8;
 
 const folder = temporaryFolder();
-let database: TestDatabase;
-let port: string;
 
-beforeAll(async () => {
-  database = await createDatabase();
-  port = String(await freePort());
-});
+const database = await createDatabase();
+const port = String(await freePort());
 
 /** Starts an instance on the port of this file. */
 function launch(REUSE_PORT: string): ServerProcess {

@@ -1,14 +1,13 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { beforeAll, expect, test } from '@jest/globals';
-import { activation, call, createDatabase, type TestDatabase } from '../support/harness.js';
+import { expect, test } from '@jest/globals';
+import { activation, call, createDatabase } from '../support/harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
 
 const folder = temporaryFolder();
-let database: TestDatabase;
 
-beforeAll(async () => void (database = await createDatabase()));
+const database = await createDatabase();
 
 async function launch(settings: Record<string, string>) {
   const port = settings['PORT'] ?? String(await freePort());

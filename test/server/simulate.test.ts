@@ -4,8 +4,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { temporaryFolder } from '../support/folders.js';
+import { afterThisFile } from '../support/of-this-file.js';
 
 /*
  * Simulates a day of 200 clients with outages, an update, refunds and releases, once without and once with a planted fault.
@@ -22,19 +23,10 @@ interface Run {
   readonly page: string;
 }
 
-const running: (() => Promise<unknown>)[] = [];
-let faultless: Run;
-let faulty: Run;
-beforeAll(async () => {
-  [faultless, faulty] = await Promise.all([
-    simulate(),
-    simulate({ MOORING_SIMULATE_PLANT: 'lost-activation' }),
-  ]);
-});
-afterAll(async () => {
-  // If one of the two failed, the other may still run.
-  await Promise.all(running.map((end) => end()));
-});
+const [faultless, faulty] = await Promise.all([
+  simulate(),
+  simulate({ MOORING_SIMULATE_PLANT: 'lost-activation' }),
+]);
 
 /** Runs the simulation. @param more additional environment variables @throws if it prints no page */
 async function simulate(more: Record<string, string> = {}): Promise<Run> {
@@ -43,7 +35,8 @@ async function simulate(more: Record<string, string> = {}): Promise<Run> {
   const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: folder, ...more };
   const child = spawn(process.execPath, ['bench/simulation/simulate.mjs', ...args], { cwd: root, env });
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  running.push(() => (child.kill('SIGINT'), ended));
+  // If one of the two fails, the other may still run.
+  afterThisFile(() => (child.kill('SIGINT'), ended));
   const [page, output, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   if (!page) throw new Error(`The simulation with seed ${SEED} did not complete: ${output}`);
   return { code, page };

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { beforeAll, expect, test } from '@jest/globals';
-import { createDatabase, type TestDatabase } from '../support/harness.js';
+import { expect, test } from '@jest/globals';
+import { createDatabase } from '../support/harness.js';
 import { importFromBench } from '../support/import-from-bench.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
@@ -28,23 +28,18 @@ interface Load {
 }
 
 const directory = temporaryFolder();
-let database: TestDatabase;
-let server: ServerProcess;
-let load: Load;
-beforeAll(async () => {
-  database = await createDatabase();
-  const { makeData, activationIds } = await importFromBench('load/data.mjs');
-  const { createSenders } = await importFromBench('load/senders.mjs');
-  const { settings, ...data } = await makeData(database.url, directory, activationIds(ACTIVATIONS));
-  const port = await freePort();
-  const environment = { ...settings, PORT: String(port), PUBLIC_URL: `http://localhost:${port}` };
-  const nodeArguments = ['--expose-gc', '--import', './bench/load/heap.mjs'];
-  server = new ServerProcess(environment, { nodeArguments, hasIpc: true });
-  await server.waitForOutput('stdout', /"listening"/);
-  const { headers } = await fetch(`http://127.0.0.1:${port}/v1/manifest`);
-  const webhookSecret = settings.PURCHASE_WEBHOOK_SECRET;
-  load = createSenders(port, { ...data, webhookSecret, etag: headers.get('etag') });
-});
+const database = await createDatabase();
+const { makeData, activationIds } = await importFromBench('load/data.mjs');
+const { createSenders } = await importFromBench('load/senders.mjs');
+const { settings, ...data } = await makeData(database.url, directory, activationIds(ACTIVATIONS));
+const port = await freePort();
+const environment = { ...settings, PORT: String(port), PUBLIC_URL: `http://localhost:${port}` };
+const nodeArguments = ['--expose-gc', '--import', './bench/load/heap.mjs'];
+const server = new ServerProcess(environment, { nodeArguments, hasIpc: true });
+await server.waitForOutput('stdout', /"listening"/);
+const { headers } = await fetch(`http://127.0.0.1:${port}/v1/manifest`);
+const webhookSecret = settings.PURCHASE_WEBHOOK_SECRET;
+const load = createSenders(port, { ...data, webhookSecret, etag: headers.get('etag') });
 
 async function readMemory(): Promise<Memory> {
   server.child.send('heap');

@@ -2,22 +2,21 @@ import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { readPidFile } from '../../src/database/embedded/pid-file.js';
 import { isPostmaster } from '../../src/database/embedded/postgres-process.js';
 import type { Finding } from '../../src/cli/doctor/report.js';
-import { call, createDatabase, type TestDatabase } from '../support/harness.js';
+import { call, createDatabase } from '../support/harness.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { everyProcess } from '../support/processes/processes.js';
 import { freePort, ServerProcess, type ProcessOptions } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
 
 const folder = temporaryFolder();
-let database: TestDatabase;
 const processes: ServerProcess[] = [];
 
-beforeAll(async () => void (database = await createDatabase()));
+const database = await createDatabase();
 afterEach(() => Promise.all(processes.splice(0).map((process) => process.end('SIGKILL'))));
 
 function launch(settings: Record<string, string>, options?: ProcessOptions): ServerProcess {

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { CLI, Terminal } from '../support/processes/cli-harness.js';
-import { createDatabase, type TestDatabase } from '../support/harness.js';
+import { createDatabase } from '../support/harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
 
@@ -22,8 +22,7 @@ const FAILURES: [signal: NodeJS.Signals, what: string, line: object][] = [
   ['SIGCONT', 'a rejection with no error', { error: 'string' }],
 ];
 
-let database: TestDatabase;
-beforeAll(async () => void (database = await createDatabase()));
+const database = await createDatabase();
 
 test.each(FAILURES)(
   '%s: after %s that is not caught, the service logs one line without the message of the error, and ends',

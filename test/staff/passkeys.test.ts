@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { generateKeyPairSync, hash, randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -17,12 +17,9 @@ const MINUTE_MS = 60_000;
 const USER_PRESENT = 0x01;
 const USER_VERIFIED = 0x04;
 
-let service: Service;
 let peopleCount = 0;
-beforeAll(async () => {
-  service = await Service.start({ environment: { SUPPORT_CONTACT: 'help@vendor.example' } });
-  await service.app.get(StaffService).add('root@example.com', 'admin', AUDIT_CONTEXT);
-});
+const service = await Service.start({ environment: { SUPPORT_CONTACT: 'help@vendor.example' } });
+await service.app.get(StaffService).add('root@example.com', 'admin', AUDIT_CONTEXT);
 beforeEach(() => service.clock.set(NOW));
 
 /** Creates a staff member and signs this person in, in a new browser. */

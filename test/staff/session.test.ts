@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { Sessions } from '../../src/http/sessions/sessions.js';
@@ -9,14 +9,10 @@ import { ORIGIN } from '../support/http/cookie-client.js';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-let service: Service;
-let staff: StaffService;
-beforeAll(async () => {
-  service = await Service.start();
-  staff = service.app.get(StaffService);
-  await staff.add('grace@example.com', 'support', AUDIT_CONTEXT);
-  await staff.add('root@example.com', 'admin', AUDIT_CONTEXT);
-});
+const service = await Service.start();
+const staff = service.app.get(StaffService);
+await staff.add('grace@example.com', 'support', AUDIT_CONTEXT);
+await staff.add('root@example.com', 'admin', AUDIT_CONTEXT);
 beforeEach(() => service.clock.set(NOW));
 
 const createLink = (email = 'grace@example.com') => createPrintedLink(service, email);

@@ -1,10 +1,10 @@
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createHmac, randomUUID } from 'node:crypto';
 import { Config } from '../../src/core/config.js';
 import { licenseKeySecret } from '../../src/keys/key-material.js';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { StaffTokensService } from '../../src/staff/tokens/staff-tokens.service.js';
-import type { Answer, Service } from '../support/harness.js';
+import type { Answer } from '../support/harness.js';
 import { MailHarness } from '../mail/harness.js';
 import {
   Browser,
@@ -20,17 +20,11 @@ const ORIGIN = 'https://licenses.example.org';
 const HOUR_MS = 60 * 60_000;
 const REASON = { reason: 'Joined the team.' };
 
-let harness: MailHarness;
-let service: Service;
-let staff: StaffService;
-let admin: Browser;
 let newcomerCount = 0;
-beforeAll(async () => {
-  harness = await MailHarness.start();
-  service = harness.service;
-  staff = service.app.get(StaffService);
-  admin = await signInStaff(service, 'admin', 'root@example.com', ORIGIN);
-});
+const harness = await MailHarness.start();
+const service = harness.service;
+const staff = service.app.get(StaffService);
+const admin = await signInStaff(service, 'admin', 'root@example.com', ORIGIN);
 beforeEach(() => service.clock.set(NOW));
 
 const newEmail = () => `newcomer-${(newcomerCount += 1)}@example.com`;

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
-import { signInStaff, type Browser } from './harness.js';
+import { signInStaff } from './harness.js';
 
 /** The number of entries in a response. */
 const PAGE_SIZE = 50;
@@ -17,12 +17,8 @@ interface Event {
   readonly at: string;
 }
 
-let service: Service;
-let support: Browser;
-beforeAll(async () => {
-  service = await Service.start();
-  support = await signInStaff(service, 'support');
-});
+const service = await Service.start();
+const support = await signInStaff(service, 'support');
 beforeEach(() => service.clock.set(NOW));
 
 /** Inserts entries of an actor, one a minute from a time on. Their ids are UUIDv7, as docs/openapi.yaml requires. */

@@ -1,15 +1,11 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { StaffTokensService } from '../../src/staff/tokens/staff-tokens.service.js';
 import { AUDIT_CONTEXT, Service } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
 
-let service: Service;
-let authorization: string;
-beforeAll(async () => {
-  service = await Service.start();
-  authorization = `Bearer ${await service.staffToken()}`;
-});
+const service = await Service.start();
+const authorization = `Bearer ${await service.staffToken()}`;
 
 const release = (id: string, body: unknown = { reason: 'a new computer' }) =>
   service.call('POST', `/support/api/activations/${id}/release`, body, { authorization });

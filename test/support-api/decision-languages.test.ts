@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { erase, mailsTo, sell, waitForJobs } from '../erasure/harness.js';
@@ -6,17 +6,13 @@ import { Browser as Holder } from '../license-portal/harness.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { Service } from '../support/harness.js';
 import { builtIn } from '../support/languages.js';
-import { signInStaff, type Browser } from './harness.js';
+import { signInStaff } from './harness.js';
 
 const PRODUCT = 'Fjord';
 const MAIL_LANGUAGE = 'fr';
 
-let service: Service;
-let staff: Browser;
-beforeAll(async () => {
-  service = await Service.start({ environment: { MAIL_LANGUAGE, PRODUCT_NAME: PRODUCT } });
-  staff = await signInStaff(service);
-});
+const service = await Service.start({ environment: { MAIL_LANGUAGE, PRODUCT_NAME: PRODUCT } });
+const staff = await signInStaff(service);
 
 /** Requests the release of a machine in the portal. @returns ids, and the address of the holder */
 async function requestRelease(acceptLanguage: string) {

@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { PurchaseState, StaffStatus } from '../../src/licenses/license.rules.js';
 import { licenseStatus } from '../../src/licenses/license.rules.js';
@@ -6,14 +6,10 @@ import { LICENSE_STATUS } from '../../src/licenses/license-status.js';
 import { NOW, Service } from '../support/harness.js';
 import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { whileGone, whileLocked } from '../support/tables.js';
-import { signInStaff, type Browser } from './harness.js';
+import { signInStaff } from './harness.js';
 
-let service: Service;
-let support: Browser;
-beforeAll(async () => {
-  service = await Service.start();
-  support = await signInStaff(service, 'support');
-});
+const service = await Service.start();
+const support = await signInStaff(service, 'support');
 beforeEach(() => service.clock.set(NOW));
 
 interface ListedLicense {

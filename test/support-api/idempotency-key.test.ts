@@ -1,18 +1,14 @@
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { NOW, Service, type Answer } from '../support/harness.js';
 import { everyRow, withTableLock } from '../support/tables.js';
 import { until } from '../support/until.js';
-import { signInStaff, type Browser } from './harness.js';
+import { signInStaff } from './harness.js';
 
-let service: Service;
-let admin: Browser;
-beforeAll(async () => {
-  service = await Service.start();
-  admin = await signInStaff(service, 'admin');
-});
+const service = await Service.start();
+const admin = await signInStaff(service, 'admin');
 beforeEach(() => service.clock.set(NOW));
 
 const REQUEST = { machines_allowed: 2, expires_at: '2027-05-01', on_expiry: 'stop' };

@@ -1,22 +1,16 @@
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { NOW, Service } from '../support/harness.js';
 import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
-import { lastAuditEvent, signInStaff, type Browser } from './harness.js';
+import { lastAuditEvent, signInStaff } from './harness.js';
 import { JobWatch } from '../mail/harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
-let service: Service;
-let jobs: JobWatch;
-let admin: Browser;
-let support: Browser;
-beforeAll(async () => {
-  service = await Service.start();
-  jobs = await JobWatch.on(service.databaseUrl);
-  admin = await signInStaff(service, 'admin');
-  support = await signInStaff(service, 'support');
-});
+const service = await Service.start();
+const jobs = await JobWatch.on(service.databaseUrl);
+const admin = await signInStaff(service, 'admin');
+const support = await signInStaff(service, 'support');
 beforeEach(() => service.clock.set(NOW));
 
 const issueLicense = (body: unknown) => admin.post('licenses', body);

@@ -1,16 +1,12 @@
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { NOW, Service } from '../support/harness.js';
 import { publish, withdraw } from '../manifest/publish.js';
-import { signInStaff, type Browser } from './harness.js';
+import { signInStaff } from './harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
-let service: Service;
-let support: Browser;
-beforeAll(async () => {
-  service = await Service.start();
-  support = await signInStaff(service, 'support');
-});
+const service = await Service.start();
+const support = await signInStaff(service, 'support');
 beforeEach(() => service.clock.set(NOW));
 
 describe('the audit trail', () => {

@@ -1,23 +1,16 @@
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { MailHarness } from '../mail/harness.js';
-import type { Service } from '../support/harness.js';
-import { lastMailTo, signInStaff, type Browser } from './harness.js';
+import { lastMailTo, signInStaff } from './harness.js';
 import { whileGone } from '../support/tables.js';
 import { NOW } from '../support/harness.js';
 
-let harness: MailHarness;
-let service: Service;
-let support: Browser;
-let admin: Browser;
 const ORIGIN = 'https://licenses.example.org';
-beforeAll(async () => {
-  harness = await MailHarness.start();
-  service = harness.service;
-  support = await signInStaff(service, 'support', 'grace@example.com', ORIGIN);
-  admin = await signInStaff(service, 'admin', 'linus@example.com', ORIGIN);
-});
+const harness = await MailHarness.start();
+const service = harness.service;
+const support = await signInStaff(service, 'support', 'grace@example.com', ORIGIN);
+const admin = await signInStaff(service, 'admin', 'linus@example.com', ORIGIN);
 beforeEach(() => service.clock.set(NOW));
 
 /** Creates a machine whose holder has requested its release. */

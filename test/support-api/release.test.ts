@@ -1,16 +1,12 @@
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { retryWhileUnavailable, Service } from '../support/harness.js';
 import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 import { signInStaff } from './harness.js';
 
-let service: Service;
-let authorization: string;
-beforeAll(async () => {
-  service = await Service.start();
-  authorization = `Bearer ${await service.staffToken()}`;
-});
+const service = await Service.start();
+const authorization = `Bearer ${await service.staffToken()}`;
 beforeEach(() => service.clock.set('2026-11-20T13:00:00Z'));
 
 const release = (

@@ -1,16 +1,12 @@
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { hash, randomUUID } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { AUDIT_CONTEXT, machineId, NOW, Service } from '../support/harness.js';
 import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
-let service: Service;
-let token: string;
-beforeAll(async () => {
-  service = await Service.start();
-  token = await service.staffToken();
-});
+const service = await Service.start();
+const token = await service.staffToken();
 beforeEach(() => service.clock.set(NOW));
 
 const SEARCH = '/support/api/licenses/search';

@@ -1,4 +1,4 @@
-import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { hash, randomUUID } from 'node:crypto';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { StaffTokensService } from '../../src/staff/tokens/staff-tokens.service.js';
@@ -6,17 +6,11 @@ import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
 
 const DAY_MS = 86_400_000;
 
-let service: Service;
-let staff: StaffService;
-let tokens: StaffTokensService;
-let token: string;
-beforeAll(async () => {
-  service = await Service.start();
-  staff = service.app.get(StaffService);
-  tokens = service.app.get(StaffTokensService);
-  await staff.add('grace@example.com', 'support', AUDIT_CONTEXT);
-  token = (await tokens.create('grace@example.com', AUDIT_CONTEXT)).token;
-});
+const service = await Service.start();
+const staff = service.app.get(StaffService);
+const tokens = service.app.get(StaffTokensService);
+await staff.add('grace@example.com', 'support', AUDIT_CONTEXT);
+const token = (await tokens.create('grace@example.com', AUDIT_CONTEXT)).token;
 beforeEach(() => service.clock.set(NOW));
 
 const SEARCH = '/support/api/licenses/search';

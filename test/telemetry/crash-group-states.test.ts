@@ -1,13 +1,10 @@
-import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { lastAuditEvent } from '../support-api/harness.js';
 import { Fleet } from './fleet-harness.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 
-let fleet: Fleet;
-beforeAll(async () => {
-  fleet = await Fleet.start();
-});
+const fleet = await Fleet.start();
 afterEach(() => fleet.clear());
 
 const SIG = '0123456789abcdef';

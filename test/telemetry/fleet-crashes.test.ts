@@ -1,10 +1,7 @@
-import { afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { Fleet } from './fleet-harness.js';
 
-let fleet: Fleet;
-beforeAll(async () => {
-  fleet = await Fleet.start();
-});
+const fleet = await Fleet.start();
 afterEach(() => fleet.clear());
 
 const SIG = '0123456789abcdef';

@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Fleet, type TelemetryValues } from './fleet-harness.js';
 
@@ -58,10 +58,7 @@ const heartbeats = fc.oneof(
 const group = fc.record({ week: fc.nat({ max: WEEKS.length - 1 }), heartbeats, values });
 const anyFleet = fc.array(group, { minLength: 1, maxLength: 24 });
 
-let fleet: Fleet;
-beforeAll(async () => {
-  fleet = await Fleet.start();
-});
+const fleet = await Fleet.start();
 
 /** The responses for all numbers of weeks, after the weeks are over. */
 async function allResponses(groups: readonly Group[]): Promise<Shown[][]> {

@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { Fleet } from './fleet-harness.js';
 
 /** The Monday and the Sunday of a week, and the next Monday, from which on the week is shown. */
@@ -12,10 +12,7 @@ const EMPTY_TABLES = {
   latency: [],
 };
 
-let fleet: Fleet;
-beforeAll(async () => {
-  fleet = await Fleet.start();
-});
+const fleet = await Fleet.start();
 afterEach(() => fleet.clear());
 
 /** The tables of the newest week. */

@@ -1,13 +1,9 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { TelemetryStore } from '../../src/telemetry/telemetry.store.js';
 import { Service } from '../support/harness.js';
 
-let service: Service;
-let token: string;
-beforeAll(async () => {
-  service = await Service.start({ environment: { TELEMETRY_ROWS_PER_DAY: '5' } });
-  token = (await service.activate(await service.issue())).json.token;
-});
+const service = await Service.start({ environment: { TELEMETRY_ROWS_PER_DAY: '5' } });
+const token: string = (await service.activate(await service.issue())).json.token;
 
 const sendHeartbeat = async () => {
   const { status, json } = await service.heartbeat(token, { telemetry: { arch: 'arm64', cpu_cores: 'x' } });

@@ -1,13 +1,9 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { Service } from '../support/harness.js';
 import { readOpenApi } from '../support/http/openapi.js';
 
-let service: Service;
-let token: string;
-beforeAll(async () => {
-  service = await Service.start();
-  token = (await service.activate(await service.issue())).json.token;
-});
+const service = await Service.start();
+const token: string = (await service.activate(await service.issue())).json.token;
 
 /** Sends a block. @returns the dropped members and the stored row */
 async function send(block: object): Promise<{ dropped: string[]; row: Record<string, unknown> }> {

@@ -1,14 +1,10 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { hash } from 'node:crypto';
 import { TELEMETRY_FIELDS, TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
 import { Service } from '../support/harness.js';
 
-let service: Service;
-let token: string;
-beforeAll(async () => {
-  service = await Service.start();
-  token = (await service.activate(await service.issue())).json.token;
-});
+const service = await Service.start();
+const token: string = (await service.activate(await service.issue())).json.token;
 
 const TEXT_MEMBERS: string[] = TELEMETRY_NAMES.filter((name) => TELEMETRY_FIELDS[name].type === 'text');
 /** The members in which `1.2.3.4` is a version. */

@@ -1,15 +1,11 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { anyText } from '../support/any-text.js';
 import { TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
 import { Service } from '../support/harness.js';
 
-let service: Service;
-let token: string;
-beforeAll(async () => {
-  service = await Service.start();
-  token = (await service.activate(await service.issue())).json.token;
-});
+const service = await Service.start();
+const token: string = (await service.activate(await service.issue())).json.token;
 
 const RUNS = { numRuns: 200 };
 

@@ -1,13 +1,9 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { Service } from '../support/harness.js';
 
-let service: Service;
-let token: string;
-beforeAll(async () => {
-  service = await Service.start();
-  token = (await service.activate(await service.issue())).json.token;
-});
+const service = await Service.start();
+const token: string = (await service.activate(await service.issue())).json.token;
 
 const sendHeartbeats = async (times: number) => {
   for (let n = 0; n < times; n += 1) await service.heartbeat(token, { telemetry: { arch: 'arm64' } });

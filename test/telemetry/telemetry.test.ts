@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { Batch, BatchQueueFull } from '../../src/database/batch.js';
 import { poolOf } from '../../src/database/data-source.js';
@@ -17,12 +17,8 @@ const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 /** A time budget for storing a block that the tests do not use up. */
 const STORE_BUDGET_MS = 60_000;
 
-let service: Service;
-let token: string;
-beforeAll(async () => {
-  service = await Service.start();
-  token = (await service.activate(await service.issue())).json.token;
-});
+const service = await Service.start();
+const token: string = (await service.activate(await service.issue())).json.token;
 afterEach(() => service.sql('truncate telemetry_inbox'));
 
 /** Sends a heartbeat, which must be confirmed. @returns the telemetry member of the response */

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { spawnSync } from 'node:child_process';
 import { createPrivateKey, createPublicKey, generateKeyPairSync, hash } from 'node:crypto';
@@ -41,9 +41,7 @@ const other = generateKeyPairSync('ed25519');
 const trusted = trustedKeys([publicKey]);
 
 const dir = temporaryFolder();
-beforeAll(() => {
-  writeFileSync(join(dir, 'public.pem'), publicKey.export({ format: 'pem', type: 'spki' }));
-});
+writeFileSync(join(dir, 'public.pem'), publicKey.export({ format: 'pem', type: 'spki' }));
 
 interface Verifier {
   name: string;

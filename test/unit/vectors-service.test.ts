@@ -21,12 +21,8 @@ const machines = read<{
   wire: { name: string; machine_id: unknown; accepted: boolean; mch: string | null }[];
 }>('machine-ids.json').wire;
 
-let service: Service;
-let license: { license_key: string; email: string };
-beforeAll(async () => {
-  service = await Service.start();
-  license = await service.issue({ machines_allowed: 100 });
-});
+const service = await Service.start();
+const license = await service.issue({ machines_allowed: 100 });
 
 describe('telemetry.json, as the service stores it', () => {
   let token: string;

@@ -1,5 +1,5 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import {
   manifestBytes,
   parseSigned,
@@ -12,30 +12,25 @@ import {
   signArgsWithoutKey,
   type Run,
 } from '../../support/processes/cli-harness.js';
-import { createDatabase, type TestDatabase } from '../../support/harness.js';
+import { createDatabase } from '../../support/harness.js';
 import {
   expectInvalidAfterAnyChange,
   expectVerifiedByOpenssl,
   signWithOpenssl,
 } from '../../manifest/openssl-verification.js';
 
-let database: TestDatabase;
-let terminal: Publisher;
-/** The text that `--prepare` wrote. openssl signs it with `one.pem` and with `two.pem`. */
-let bytes: string;
-beforeAll(async () => {
-  database = await createDatabase();
-  terminal = await Publisher.at(database.url);
-  const keygen = ['manifest', 'keygen', '--no-passphrase', '--out', 'untrusted.pem'];
-  await terminal.json(keygen, { env: WITHOUT_SERVER });
-  const answer = await terminal.json(signArgsWithoutKey('1.0.0', '--first', '--prepare', 'prepared'), {
-    env: WITHOUT_SERVER,
-  });
-  bytes = readFileSync(terminal.file('prepared'), 'utf8');
-  expect(answer).toEqual({ file: terminal.file('prepared'), bytes: Buffer.byteLength(bytes) });
-  writeSignature('one.sig', 'prepared', 'one.pem');
-  writeSignature('two.sig', 'prepared', 'two.pem');
+const database = await createDatabase();
+const terminal = await Publisher.at(database.url);
+const keygen = ['manifest', 'keygen', '--no-passphrase', '--out', 'untrusted.pem'];
+await terminal.json(keygen, { env: WITHOUT_SERVER });
+const answer = await terminal.json(signArgsWithoutKey('1.0.0', '--first', '--prepare', 'prepared'), {
+  env: WITHOUT_SERVER,
 });
+/** The text that `--prepare` wrote. openssl signs it with `one.pem` and with `two.pem`. */
+const bytes = readFileSync(terminal.file('prepared'), 'utf8');
+expect(answer).toEqual({ file: terminal.file('prepared'), bytes: Buffer.byteLength(bytes) });
+writeSignature('one.sig', 'prepared', 'one.pem');
+writeSignature('two.sig', 'prepared', 'two.pem');
 
 /** Signs a file with openssl and writes the signature to another file. @returns the signature */
 function writeSignature(signatureFile: string, signedFile: string, key = 'two.pem'): Buffer {

@@ -3,33 +3,29 @@ import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { DISK_IMAGE, Publisher, type Run } from '../../support/processes/cli-harness.js';
 import { makeCertificate } from '../../support/certificate.js';
-import { createDatabase, type TestDatabase } from '../../support/harness.js';
+import { createDatabase } from '../../support/harness.js';
+import { afterThisFile } from '../../support/of-this-file.js';
 
 /** More than one chunk. */
 const IMAGE = Buffer.from(DISK_IMAGE.padStart(200_000, '.'));
 const certificate = makeCertificate('127.0.0.1');
 
-let database: TestDatabase;
-let terminal: Publisher;
 /** What the server with the images answers. */
 let answer: (response: ServerResponse, url: string) => void;
 const server = createServer(certificate, ({ url }, response) => answer(response, url!));
 let requests: string[] = [];
-let origin: string;
-beforeAll(async () => {
-  database = await createDatabase();
-  terminal = await Publisher.at(database.url);
-  writeFileSync(terminal.file('App.dmg'), IMAGE);
-  writeFileSync(terminal.file('ca.pem'), certificate.cert);
-  server.on('request', ({ url }) => requests.push(url!));
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  terminal.writeDocument('next.json', await sign('1.0.0'));
-});
-afterAll(() => new Promise((resolve) => void server.close(resolve)));
+const database = await createDatabase();
+const terminal = await Publisher.at(database.url);
+writeFileSync(terminal.file('App.dmg'), IMAGE);
+writeFileSync(terminal.file('ca.pem'), certificate.cert);
+server.on('request', ({ url }) => requests.push(url!));
+await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+terminal.writeDocument('next.json', await sign('1.0.0'));
+afterThisFile(() => new Promise((resolve) => void server.close(resolve)));
 
 function sign(version: string) {
   const image = ['--dmg', 'App.dmg', '--version', version, '--url', `${origin}/App.dmg`];

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { createPrivateKey } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { manifestBytes, parseSigned, signManifest } from '../../../src/keys/manifests/signed-manifest.js';
 import { WEAK_PASSPHRASE } from '../../../src/cli/terminal/passphrase-strength.js';
 import {
@@ -14,14 +14,10 @@ import {
   signArgs,
 } from '../../support/processes/cli-harness.js';
 import { testWith } from '../../support/processes/test-with.js';
-import { createDatabase, type TestDatabase } from '../../support/harness.js';
+import { createDatabase } from '../../support/harness.js';
 
-let database: TestDatabase;
-let terminal: Publisher;
-beforeAll(async () => {
-  database = await createDatabase();
-  terminal = await Publisher.at(database.url, { hasKeygenKey: true });
-});
+const database = await createDatabase();
+const terminal = await Publisher.at(database.url, { hasKeygenKey: true });
 
 describe('keygen', () => {
   const file = (name: string) => terminal.file(name);

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';
 import { manifestCommands } from '../../../src/cli/manifest/manifest.js';
 import {
@@ -21,13 +21,9 @@ import { expectVerifiedByOpenssl } from '../../manifest/openssl-verification.js'
 
 const OTHER_PASSPHRASE = 'battery staple';
 
-let terminal: Publisher;
+const terminal = await Publisher.at(UNREACHABLE_URL);
 /** The public half of `other.pem`. */
-let other: string;
-beforeAll(async () => {
-  terminal = await Publisher.at(UNREACHABLE_URL);
-  other = terminal.writeEncryptedKey('other.pem', OTHER_PASSPHRASE);
-});
+const other = terminal.writeEncryptedKey('other.pem', OTHER_PASSPHRASE);
 
 const sign = (fd3: string, ...keys: string[]) =>
   terminal.run(

@@ -1,29 +1,20 @@
 import { freePort } from '../../support/processes/server-process.js';
 import { generateKeyPairSync } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
 import { Publisher, PUBLISH, type Run } from '../../support/processes/cli-harness.js';
-import { createDatabase, Service, type TestDatabase } from '../../support/harness.js';
-import {
-  signUnchecked,
-  readPrivateKey,
-  openManifests,
-  type Manifests,
-} from '../../manifest/hand-signed-manifests.js';
+import { createDatabase, Service } from '../../support/harness.js';
+import { signUnchecked, readPrivateKey, openManifests } from '../../manifest/hand-signed-manifests.js';
 import { serveDocument, startFakeServer } from '../../manifest/fake-manifest-server.js';
+import { afterThisFile } from '../../support/of-this-file.js';
 
 const untrusted = generateKeyPairSync('ed25519').privateKey;
 
-let database: TestDatabase;
-let terminal: Publisher;
-let manifests: Manifests;
-beforeAll(async () => {
-  database = await createDatabase();
-  terminal = await Publisher.at(database.url);
-  manifests = await openManifests(database.url, readPrivateKey(terminal.file('two.pem')));
-});
-afterAll(() => manifests[Symbol.asyncDispose]());
+const database = await createDatabase();
+const terminal = await Publisher.at(database.url);
+const manifests = await openManifests(database.url, readPrivateKey(terminal.file('two.pem')));
+afterThisFile(() => manifests[Symbol.asyncDispose]());
 
 let count = 0;
 /** Signs the next version, and does not publish it. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { trustedKey } from '../../../client/src/manifest-signature.js';
 import { checkManifest } from '../../../client/src/update.js';
@@ -15,34 +15,25 @@ import {
   signArgs,
   type Run,
 } from '../../support/processes/cli-harness.js';
-import { createDatabase, type TestDatabase } from '../../support/harness.js';
-import {
-  readPrivateKey,
-  openManifests,
-  offerOf,
-  type Manifests,
-} from '../../manifest/hand-signed-manifests.js';
+import { createDatabase } from '../../support/harness.js';
+import { readPrivateKey, openManifests, offerOf } from '../../manifest/hand-signed-manifests.js';
 import { expectInvalidAfterAnyChange, expectVerifiedByOpenssl } from '../../manifest/openssl-verification.js';
+import { afterThisFile } from '../../support/of-this-file.js';
 
 const DAY_MS = 86_400_000;
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString().replace(/\.\d+/, '');
 const JANUARY_2025 = '2025-01-04T00:00:00Z';
 const JANUARY_2027 = '2027-01-04T00:00:00Z';
 
-let database: TestDatabase;
-let terminal: Publisher;
-let manifests: Manifests;
 /** The manifests of 1.0, 2.0 and 3.0, as they were published. */
 const published: SignedManifest[] = [];
-beforeAll(async () => {
-  database = await createDatabase();
-  terminal = await Publisher.at(database.url);
-  manifests = await openManifests(database.url, readPrivateKey(terminal.file('two.pem')));
-  published.push(await manifests.publish(manifests.next('1.0')));
-  published.push(await manifests.publish(manifests.next('2.0', JANUARY_2025)));
-  published.push(await manifests.publish(manifests.next('3.0', JANUARY_2027)));
-});
-afterAll(() => manifests[Symbol.asyncDispose]());
+const database = await createDatabase();
+const terminal = await Publisher.at(database.url);
+const manifests = await openManifests(database.url, readPrivateKey(terminal.file('two.pem')));
+published.push(await manifests.publish(manifests.next('1.0')));
+published.push(await manifests.publish(manifests.next('2.0', JANUARY_2025)));
+published.push(await manifests.publish(manifests.next('3.0', JANUARY_2027)));
+afterThisFile(() => manifests[Symbol.asyncDispose]());
 
 /** The arguments of `manifest refresh` or `manifest withdraw`, with the key `two.pem`. */
 const signingArgs = (command: 'refresh' | 'withdraw', ...moreArgs: string[]) => [

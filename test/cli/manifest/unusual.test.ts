@@ -1,5 +1,5 @@
 import { copyFileSync, readdirSync, writeFileSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import {
   DISK_IMAGE,
   Publisher,
@@ -14,15 +14,11 @@ const IN_367_DAYS = new Date(Date.now() + 367 * 86_400_000).toISOString().slice(
 const IN_365_DAYS = new Date(Date.now() + 365 * 86_400_000).toISOString().slice(0, 10);
 const MINIMUM = ['--minimum-license-expiry', '2027-01-04'];
 
-let terminal: Publisher;
+const terminal = await Publisher.at(UNREACHABLE_URL);
+writeFileSync(terminal.file('Next.dmg'), `${DISK_IMAGE.replace('image', 'other')}`);
+writeFileSync(terminal.file('App.zip'), 'PK'.padEnd(2_000, '.'));
 /** The file of the live manifest: 1.0.0, for licenses that expire not before 2027. */
-let live: string;
-beforeAll(async () => {
-  terminal = await Publisher.at(UNREACHABLE_URL);
-  writeFileSync(terminal.file('Next.dmg'), `${DISK_IMAGE.replace('image', 'other')}`);
-  writeFileSync(terminal.file('App.zip'), 'PK'.padEnd(2_000, '.'));
-  live = terminal.writeDocument('live.json', await terminal.sign('1.0.0', '--first', ...MINIMUM));
-});
+const live: string = terminal.writeDocument('live.json', await terminal.sign('1.0.0', '--first', ...MINIMUM));
 
 const sign = (version: string, image: string, args: string[], env: RunOptions['env'] = {}) =>
   terminal.run(

@@ -1,21 +1,17 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { runs } from '../../fuzz/fuzz.js';
 import { checkHistories, type HistoriesReport } from './check-histories.js';
 import { FAULT_KINDS } from './faults.js';
 import { FaultedDeployment } from './faulted-deployment.js';
+import { afterThisFile } from '../../support/of-this-file.js';
 
 /*
  * Records histories of licenses with two instances, a primary and a replica while every kind of fault is injected, and checks
  * that each history is linearizable. `npm run bench:histories` runs this test with far more operations.
  */
 
-let deployment: FaultedDeployment;
-beforeAll(async () => {
-  deployment = await FaultedDeployment.start();
-});
-afterAll(async () => {
-  await deployment?.close();
-});
+const deployment = await FaultedDeployment.start();
+afterThisFile(() => deployment.close());
 
 /** The interval of the progress messages of `npm run bench:histories`. */
 const PROGRESS_INTERVAL_MS = 10_000;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { LocalDeployment } from './deployment.js';
 import { formatHistory } from './history.js';
 import { ACTIVATION_BUGS } from './planted/activation-bugs.js';
@@ -7,6 +7,7 @@ import { HEARTBEAT_BUGS } from './planted/heartbeat-bugs.js';
 import { runWith, runWithout, type PlantedBug } from './planted/planted-bug.js';
 import { RELEASE_BUGS } from './planted/release-bugs.js';
 import { shrinkHistory } from './shrink.js';
+import { afterThisFile } from '../../support/of-this-file.js';
 
 /*
  * Each test plants a bug in running instances and runs the scenario of one seed: the checker must find the bug in its history.
@@ -17,13 +18,8 @@ const BUGS = [...ACTIVATION_BUGS, ...RELEASE_BUGS, ...CHANGE_BUGS, ...HEARTBEAT_
 /** The largest number of operations in a printed contradiction. */
 const MAX_PRINTED_OPERATIONS = 10;
 
-let deployment: LocalDeployment;
-beforeAll(async () => {
-  deployment = await LocalDeployment.start();
-});
-afterAll(async () => {
-  await deployment?.close();
-});
+const deployment = await LocalDeployment.start();
+afterThisFile(() => deployment.close());
 
 describe.each(BUGS.map((bug) => [bug.name, bug] as const))('the bug "%s"', (_name, bug) => {
   test(`is found, and the contradiction is printed in at most ${MAX_PRINTED_OPERATIONS} lines`, async () => {

@@ -34,7 +34,9 @@ export class FileProfile {
   }
 
   handleEvent(event) {
-    if (event.name === 'run_start') this.add('loading the file', performance.now() - this.#began);
+    if (event.name !== 'run_start') return;
+    const inServices = this.#kinds.get('starting a service')?.milliseconds ?? 0;
+    this.add('loading the file', performance.now() - this.#began - inServices);
   }
 
   write() {
