@@ -1,29 +1,25 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { createProgram } from '../../src/cli/program.js';
-import { placesOf, type Place } from '../../src/cli/completion/words.js';
+import { placesOf } from '../../src/cli/completion/words.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 
 /*
  * Bash runs here, as in `.ci/run`. Not every machine has zsh and fish, so their scripts are only compared with the program.
  */
 
-let terminal: Terminal;
-let places: Place[];
 const scripts: Record<string, string> = {};
-beforeAll(async () => {
-  terminal = new Terminal({});
-  places = placesOf(await createProgram(['help']));
-  for (const shell of ['bash', 'zsh', 'fish']) {
-    const { code, stdout } = await terminal.run(['completion', shell]);
-    expect(code).toBe(0);
-    scripts[shell] = stdout;
-  }
-  writeFileSync(terminal.file('mooring.bash'), scripts['bash']!);
-  mkdirSync(terminal.file('a folder'));
-  writeFileSync(terminal.file('App.dmg'), '');
-});
+const terminal = new Terminal({});
+const places = placesOf(await createProgram(['help']));
+for (const shell of ['bash', 'zsh', 'fish']) {
+  const { code, stdout } = await terminal.run(['completion', shell]);
+  expect(code).toBe(0);
+  scripts[shell] = stdout;
+}
+writeFileSync(terminal.file('mooring.bash'), scripts['bash']!);
+mkdirSync(terminal.file('a folder'));
+writeFileSync(terminal.file('App.dmg'), '');
 
 /** Lets bash complete the last word of a command. @returns what it offers */
 function complete(...words: string[]): string[] {

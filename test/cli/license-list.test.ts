@@ -1,23 +1,19 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { Terminal, type Run } from '../support/processes/cli-harness.js';
 import { Service } from '../support/harness.js';
 
 const ADA = 'ada@example.com';
 const COUNT = 7;
 
-let service: Service;
-let terminal: Terminal;
 /** The ids of Ada's licenses, the newest first. Other holders have licenses between them. */
 const ids: string[] = [];
-beforeAll(async () => {
-  service = await Service.start();
-  terminal = Terminal.beside(service);
-  for (let i = 0; i < COUNT; i += 1) {
-    ids.unshift((await service.issue({ email: ADA })).license_id);
-    service.clock.advance(i % 2 === 0 ? 1_000 : 0);
-    await service.issue({ email: `other${i}@example.com` });
-  }
-});
+const service = await Service.start();
+const terminal = Terminal.beside(service);
+for (let i = 0; i < COUNT; i += 1) {
+  ids.unshift((await service.issue({ email: ADA })).license_id);
+  service.clock.advance(i % 2 === 0 ? 1_000 : 0);
+  await service.issue({ email: `other${i}@example.com` });
+}
 
 interface Page {
   readonly licenses: { readonly license_id: string; readonly email: string; readonly status: string }[];

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.js';
 import { filesOfWorkingCopy } from './working-copy.js';
@@ -75,13 +75,11 @@ test('every setting of the service is documented', () => {
 
 /** The names of the subcommands of each command, by the name of the command. */
 const commands = new Map<string, readonly string[]>();
-beforeAll(async () => {
-  const namesIn = (command: Command) => command.commands.flatMap((each) => [each.name(), ...each.aliases()]);
-  for (const name of namesIn(await createProgram([]))) {
-    const program = await createProgram([name]);
-    commands.set(name, namesIn(program.commands.find((each) => each.name() === name) ?? program));
-  }
-});
+const namesIn = (command: Command) => command.commands.flatMap((each) => [each.name(), ...each.aliases()]);
+for (const name of namesIn(await createProgram([]))) {
+  const program = await createProgram([name]);
+  commands.set(name, namesIn(program.commands.find((each) => each.name() === name) ?? program));
+}
 
 /** The commands that a text names as `mooring …` and that do not exist. */
 function findUnknownCommands(text: string): string[] {

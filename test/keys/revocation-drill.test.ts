@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { KeyRing } from '../../src/keys/tokens/key-ring.js';
 import type { KeySummary } from '../../src/keys/tokens/ring-file.js';
@@ -21,18 +21,14 @@ const ZERO_COUNTS = {
 };
 const folder = temporaryFolder();
 
-let service: Service;
-/** The command line, with the database and the keys of the service. */
-let terminal: Terminal;
 /** Computers with the reference client. */
 const computers: Computer[] = [];
 const license_ids: string[] = [];
 
-beforeAll(async () => {
-  service = await Service.start({ clock: new FakeClock(new Date()) });
-  terminal = Terminal.beside(service);
-  for (let i = 0; i < 5; i += 1) await addComputer(`holder-${i}@example.com`);
-});
+const service = await Service.start({ clock: new FakeClock(new Date()) });
+/** The command line, with the database and the keys of the service. */
+const terminal = Terminal.beside(service);
+for (let i = 0; i < 5; i += 1) await addComputer(`holder-${i}@example.com`);
 
 afterAll(() => Promise.all(computers.map((computer) => computer.close())));
 

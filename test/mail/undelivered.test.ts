@@ -24,25 +24,21 @@ const misconducts: [stage: Stage, misconduct: Misconduct, reason: string][] = [
   ['message', 'drop', `${UNREACHABLE} (ECONNECTION)`],
 ];
 
-let harness: MailHarness;
-let terminal: Terminal;
 /** The ids of the licenses whose mail failed, in the order of the table, and one whose mail reached no server. */
 const ids: string[] = [];
-beforeAll(async () => {
-  harness = await MailHarness.start({ credentials: 'mooring:secret@' });
-  terminal = new Terminal({ DATABASE_URL: harness.service.databaseUrl });
-  for (const [index, [stage, misconduct]] of misconducts.entries()) {
-    harness.smtp.misbehave(stage, misconduct);
-    ids.push(await harness.sell(`buyer-${index}@example.com`));
-    await harness.jobs.untilFailed(ids.at(-1)!);
-    await harness.postponeFailedJobs();
-    harness.smtp.behave();
-  }
-  await harness.smtp.stop();
-  ids.push(await harness.sell('buyer-refused@example.com'));
+const harness = await MailHarness.start({ credentials: 'mooring:secret@' });
+const terminal = new Terminal({ DATABASE_URL: harness.service.databaseUrl });
+for (const [index, [stage, misconduct]] of misconducts.entries()) {
+  harness.smtp.misbehave(stage, misconduct);
+  ids.push(await harness.sell(`buyer-${index}@example.com`));
   await harness.jobs.untilFailed(ids.at(-1)!);
   await harness.postponeFailedJobs();
-});
+  harness.smtp.behave();
+}
+await harness.smtp.stop();
+ids.push(await harness.sell('buyer-refused@example.com'));
+await harness.jobs.untilFailed(ids.at(-1)!);
+await harness.postponeFailedJobs();
 
 const reasons = [...misconducts.map(([, , reason]) => reason), `${UNREACHABLE} (ECONNREFUSED)`];
 const ready = async () => (await harness.service.call('GET', '/health/ready')).json;

@@ -1,18 +1,12 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { BUILT_IN_LANGUAGES } from '../../src/languages/built-in.js';
 import { codeAfter } from '../license-portal/harness.js';
-import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { expectNoEnglish } from './english-text.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, expectToast } from './steps.js';
 
-let service: Service;
-let origin: string;
-beforeAll(
-  async () =>
-    void ({ service, origin } = await startForBrowser({ environment: { SELF_RELEASES_PER_YEAR: '1' } })),
-);
+const { service, origin } = await startForBrowser({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
 const browser = TestBrowser.startForFile();
 
 test.each([

@@ -1,14 +1,13 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { Page, Route } from 'playwright-core';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
-import type { Service } from '../support/harness.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
 import { TestBrowser } from './browser.js';
 import { publishVersions } from './fleet-publications.js';
 import { headline, machineRow, openByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
-import { activateMachine, expectFocus, type HolderCredentials } from './steps.js';
+import { activateMachine, expectFocus } from './steps.js';
 import { createSignInLink, insertReleaseRequest, row, signInWithLink } from './support-browser.js';
 
 /** The goal of `npm run bench:pages`. A layout shift of 0.1 is what most people notice. */
@@ -39,23 +38,17 @@ async function waitForPaint(page: Page): Promise<void> {
     }
 }
 
-let service: Service;
-let origin: string;
-let license: HolderCredentials & { license_id: string };
-let largeLicense: HolderCredentials;
-beforeAll(async () => {
-  ({ service, origin } = await startForBrowser());
-  license = await service.issue({ email: 'ada@example.com', machines_allowed: 2 });
-  // The search finds two licenses of this address, so it lists them.
-  largeLicense = await service.issue({ email: 'ada@example.com', machines_allowed: 20 });
-  const activation = await activateMachine(service, license, 'Studio Mac');
-  await activateMachine(service, license, 'MacBook Air');
-  for (let each = 0; each < 12; each += 1)
-    await activateMachine(service, largeLicense, `Render node ${each}`);
-  await insertReleaseRequest(service, activation, 'I sold it');
-  await service.app.get(ErasureService).request('other@example.com');
-  await fillFleet();
-});
+const { service, origin } = await startForBrowser();
+const license = await service.issue({ email: 'ada@example.com', machines_allowed: 2 });
+// The search finds two licenses of this address, so it lists them.
+const largeLicense = await service.issue({ email: 'ada@example.com', machines_allowed: 20 });
+const activation = await activateMachine(service, license, 'Studio Mac');
+await activateMachine(service, license, 'MacBook Air');
+for (let each = 0; each < 12; each += 1)
+  await activateMachine(service, largeLicense, `Render node ${each}`);
+await insertReleaseRequest(service, activation, 'I sold it');
+await service.app.get(ErasureService).request('other@example.com');
+await fillFleet();
 const browser = TestBrowser.startForFile();
 
 async function fillFleet(): Promise<void> {

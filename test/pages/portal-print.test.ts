@@ -1,23 +1,17 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { openByCode, openByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, readExactTime } from './steps.js';
 
-let service: Service;
-let origin: string;
-beforeAll(
-  async () =>
-    void ({ service, origin } = await startForBrowser({
-      environment: {
-        PRODUCT_NAME: 'Example <App>',
-        VENDOR_NAME: 'Example & <b>Sons</b>',
-        SUPPORT_CONTACT: 'help@vendor.example',
-      },
-    })),
-);
+const { service, origin } = await startForBrowser({
+  environment: {
+    PRODUCT_NAME: 'Example <App>',
+    VENDOR_NAME: 'Example & <b>Sons</b>',
+    SUPPORT_CONTACT: 'help@vendor.example',
+  },
+});
 const browser = TestBrowser.startForFile();
 
 /** Returns how many pages the printed document has. */

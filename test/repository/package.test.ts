@@ -1,8 +1,7 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -17,6 +16,7 @@ import {
 } from '../support/harness.js';
 import { InstalledCommand } from '../support/processes/installed-command.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
+import { temporaryFolder } from '../support/folders.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const script = <T>(name: string) => import(join(root, 'scripts', name)) as Promise<T>;
@@ -25,29 +25,22 @@ const { ustar } = await script<{ ustar(files: object[]): Buffer }>('ustar.mjs');
 const execute = promisify(execFile);
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
 
-let temporaryFolder: string;
+const directory = temporaryFolder();
 /** Two archives of the same sources. */
-let archives: string[];
+const archives = await Promise.all([
+  makePackage('one', { TZ: 'UTC', LC_ALL: 'C.UTF-8' }, '022'),
+  makePackage('two', { TZ: 'Asia/Tokyo', LC_ALL: 'C' }, '077'),
+]);
+await execute('tar', ['-xzf', archives[0]!, '-C', directory]);
 /** The unpacked archive. */
-let installation: string;
-let files: string[];
-beforeAll(async () => {
-  temporaryFolder = mkdtempSync(join(tmpdir(), 'mooring-package-'));
-  archives = await Promise.all([
-    makePackage('one', { TZ: 'UTC', LC_ALL: 'C.UTF-8' }, '022'),
-    makePackage('two', { TZ: 'Asia/Tokyo', LC_ALL: 'C' }, '077'),
-  ]);
-  await execute('tar', ['-xzf', archives[0]!, '-C', temporaryFolder]);
-  installation = join(temporaryFolder, `mooring-${version}`);
-  files = readdirSync(installation, { recursive: true, withFileTypes: true })
-    .filter((file) => file.isFile())
-    .map((file) => join(file.parentPath, file.name).slice(installation.length + 1));
-});
-afterAll(() => rmSync(temporaryFolder, { recursive: true, force: true }));
+const installation = join(directory, `mooring-${version}`);
+const files = readdirSync(installation, { recursive: true, withFileTypes: true })
+  .filter((file) => file.isFile())
+  .map((file) => join(file.parentPath, file.name).slice(installation.length + 1));
 
 /** Runs `npm run package` into a new folder. @returns the path of the archive */
 async function makePackage(name: string, env: Record<string, string>, umask: string): Promise<string> {
-  const folder = join(temporaryFolder, name);
+  const folder = join(directory, name);
   mkdirSync(folder);
   const program = [
     '-c',
@@ -170,7 +163,7 @@ describe('an installation of the archive, with nothing else than Node', () => {
   beforeAll(async () => {
     database = await createDatabase();
     mooring = new InstalledCommand(join(installation, 'bin/mooring'));
-    await mooring.run(['init', mooring.settingsDir, '--data-dir', join(temporaryFolder, 'data')]);
+    await mooring.run(['init', mooring.settingsDir, '--data-dir', join(directory, 'data')]);
     mooring.fillIn({
       DATABASE_URL: database.url,
       MANIFEST_PUBLIC_KEYS: 'A'.repeat(43),

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '../support/folders.js';
 
 interface Locked {
   readonly name: string;
@@ -42,8 +42,7 @@ const manifest = JSON.parse(read('package.json')) as Record<
 >;
 const ids = (entries: Iterable<Locked>) => [...new Set([...entries].map(({ id }) => id))].toSorted();
 
-const temporaryFolder = mkdtempSync(join(tmpdir(), 'mooring-sbom-'));
-afterAll(() => rmSync(temporaryFolder, { recursive: true, force: true }));
+const directory = temporaryFolder();
 
 describe('a release', () => {
   test('contains the direct dependencies, all packages that they need, and what the pages import', () => {
@@ -64,9 +63,9 @@ describe('a release', () => {
 describe('npm run sbom', () => {
   /** Runs `npm run sbom` without a registry and as in production. @returns the printed bill of materials */
   async function sbom(folder: string): Promise<string> {
-    const env = { PATH: process.env['PATH'], HOME: temporaryFolder, NODE_ENV: 'production' };
+    const env = { PATH: process.env['PATH'], HOME: directory, NODE_ENV: 'production' };
     const child = spawn(process.execPath, [join(folder, 'scripts/sbom.mjs')], {
-      cwd: temporaryFolder,
+      cwd: directory,
       env: { ...env, npm_config_offline: 'true', npm_config_registry: 'http://127.0.0.1:9/' },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -77,8 +76,8 @@ describe('npm run sbom', () => {
     // The copy has only the files that the Dockerfile copies, so the script can read the lock file but no installed package.
     const scripts = /^COPY (.+) scripts\/$/m.exec(read('Dockerfile'))![1]!.split(' ');
     for (const name of ['package.json', 'package-lock.json', '.npmrc', 'web', ...scripts])
-      cpSync(join(root, name), join(temporaryFolder, name), { recursive: true });
-    const [sbomHere, sbomInCopy] = await Promise.all([sbom(root), sbom(temporaryFolder)]);
+      cpSync(join(root, name), join(directory, name), { recursive: true });
+    const [sbomHere, sbomInCopy] = await Promise.all([sbom(root), sbom(directory)]);
     expect(sbomInCopy).toBe(sbomHere);
 
     const bom = JSON.parse(sbomHere) as {
