@@ -102,8 +102,7 @@ test.each([
     on_expiry,
     expires_at: new Date('2026-11-20T00:00:00Z'),
   });
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   await page.getByText(sentence).waitFor();
   const renew = page.getByRole('link', { name: 'Renew the license' });
   expect(await renew.getAttribute('href')).toBe(RENEWAL);
@@ -114,8 +113,7 @@ test.each([
 
 test('a license that works has no link to the shop, and a suspended one has the support contact', async () => {
   const license = await service.issue({ email: 'works@example.com' });
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   expect(await page.getByRole('link', { name: /Renew|Buy/ }).count()).toBe(0);
   expect(await page.locator('main').getByRole('link', { name: 'help@example.com' }).count()).toBe(0);
   await service.setLicense(license.license_id, { staff_status: 'suspended' });

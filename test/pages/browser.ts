@@ -96,6 +96,10 @@ function isProvoked(message: ConsoleMessage): boolean {
   return API_PATH.test(new URL(message.location().url).pathname);
 }
 
+/** Returns the page, or opens a new one. */
+export const pageOf = async (at: Page | TestBrowser, origin: string): Promise<Page> =>
+  at instanceof TestBrowser ? at.openPage(origin) : at;
+
 /** One Chromium for a test file. An error or warning on the console, or a request to another origin, fails the test. */
 export class TestBrowser {
   readonly faults: string[] = [];

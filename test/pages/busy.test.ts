@@ -95,8 +95,7 @@ test('a busy button of the portal says so, moves nothing, keeps the focus and ca
 
 test('a busy button of the support page says so, moves nothing, keeps the focus and cannot be pressed again', async () => {
   const { license_id } = await service.issue({ email: 'holder@example.com' });
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin');
+  const page = await openAs(browser, origin, service, 'admin');
   const hash = `license/${license_id}`;
   const values = { reason: 'Asked for it' };
   const email = 'holder@example.com';

@@ -57,8 +57,7 @@ test.each(['light', 'dark'] as const)(
     ] as const) {
       const license = await service.issue({ email: `${randomUUID()}@example.com`, machines_allowed });
       await activateMachine(service, license, 'Studio Mac');
-      const page = await browser.openPage(origin);
-      await openByKey(page, origin, license);
+      const page = await openByKey(browser, origin, license);
       await inForcedColours(page, scheme);
       const [usedColours, freeColours] = await expectVisible(page, [used, free]);
       expect(usedColours).not.toBe(freeColours);
@@ -79,8 +78,7 @@ test('in forced colours the bars, marks and lines of the fleet view are visible'
   const crash = { crash_sig: '0123456789abcdef', crash_label: 'ValueError', crash_app_version: '3.1.0' };
   await fleet.receive('2026-11-11', 5, crash);
   await fleet.runRetention('2026-11-16');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#fleet');
+  const page = await openAs(browser, origin, service, 'support', '#fleet');
   await row(page, /^ValueError/).waitFor();
   for (const scheme of ['light', 'dark'] as const) {
     await inForcedColours(page, scheme);

@@ -79,8 +79,7 @@ test('the fleet shows hostile crash labels, frames, versions and models as text'
       );
     await service.sql(`insert into fleet_latency values ('2026-11-15', $1, 9, 12, 15)`, [text]);
   }
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#fleet');
+  const page = await openAs(browser, origin, service, 'support', '#fleet');
   await button(page, `Mute … ${HOSTILE[0]}`).waitFor();
   await expectUnchanged(page);
   await expectOnlyText(page);
@@ -192,8 +191,7 @@ test('header, title, footer and the printed license show hostile names and long 
     on_expiry: 'stop',
     expires_at: new Date('2026-11-20T00:00:00Z'),
   });
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   await page.getByText(`From ${VENDOR}`).waitFor();
   expect(await page.title()).toContain(` · ${PRODUCT}`);
   expect(await page.getByRole('link', { name: 'Renew the license' }).getAttribute('href')).toBe(URL_500);

@@ -120,8 +120,7 @@ test.each([
   ['two machines', () => license, 'MacBook Air'],
   ['twelve machines and their filter', () => largeLicense, 'Render node 7'],
 ] as const)('the portal does not move while it loads, signed in with %s', async (_what, holder, machine) => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, holder());
+  const page = await openByKey(browser, origin, holder());
   await expectStill(page, '/portal/', async () => {
     await headline(page).waitFor();
     await machineRow(page, machine).waitFor();
@@ -167,8 +166,7 @@ async function expectStillWhenSignOutFails(page: Page): Promise<void> {
 }
 
 test('the portal does not move when a sign-out fails', async () => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   await expectStillWhenSignOutFails(page);
 });
 

@@ -2,20 +2,36 @@ import { expect } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import type { Service } from '../support/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
+import { pageOf, type TestBrowser } from './browser.js';
 import type { HolderCredentials } from './steps.js';
 
 /** Opens the portal for a holder who signed in by license key, without the form. */
-export async function openByKey(page: Page, origin: string, license: HolderCredentials, hash = '') {
+export async function openByKey(
+  at: Page | TestBrowser,
+  origin: string,
+  license: HolderCredentials,
+  hash = '',
+): Promise<Page> {
+  const page = await pageOf(at, origin);
   await signInByKey(page, origin, license);
   await page.goto(`/portal/${hash}`);
   await headline(page).waitFor();
+  return page;
 }
 
 /** Opens the portal for a holder who signed in by a mailed code, without the form. */
-export async function openByCode(page: Page, origin: string, service: Service, email: string, hash = '') {
+export async function openByCode(
+  at: Page | TestBrowser,
+  origin: string,
+  service: Service,
+  email: string,
+  hash = '',
+): Promise<Page> {
+  const page = await pageOf(at, origin);
   await signInByCode(page, origin, service, email);
   await page.goto(`/portal/${hash}`);
   await headline(page).waitFor();
+  return page;
 }
 
 /** Signs the browser of this page in by license key, as another tab would. */

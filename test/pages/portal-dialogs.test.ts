@@ -34,8 +34,7 @@ test.each([
 });
 
 test('while the dialogs are loaded, the button is busy', async () => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   let answer = () => {};
   await page.route(ON_DEMAND, (route) => {
     answer = () => void route.continue();
@@ -49,8 +48,7 @@ test('while the dialogs are loaded, the button is busy', async () => {
 });
 
 test('without a connection a dialog that was not loaded yet says so, and opens after the next click', async () => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   await page.context().setOffline(true);
   await ask(page).click();
   await page.getByRole('alert').getByText('You are offline. Nothing is lost').waitFor();
@@ -61,8 +59,7 @@ test('without a connection a dialog that was not loaded yet says so, and opens a
 });
 
 test('a click loads the page again if an update of the service has removed the file of the dialogs', async () => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   await page.route(ON_DEMAND, (route) => route.fulfill({ status: 404, body: '' }));
   await Promise.all([page.waitForEvent('load'), ask(page).click()]);
   await page.unroute(ON_DEMAND);
@@ -116,8 +113,7 @@ test('what was typed before an update of the service is kept while the page load
 });
 
 test('while the service is unavailable a dialog that was not loaded says so, and opens after one more click, or two if the page loads itself again', async () => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   for (const path of ['**/portal/api/session', ON_DEMAND]) await page.route(path, (route) => route.abort());
   await ask(page).click();
   await page.getByRole('alert').getByText('The service cannot be reached just now.').waitFor();

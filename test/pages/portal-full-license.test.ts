@@ -248,8 +248,7 @@ test('the way from a full license to a running application, in German', async ()
 test('by keyboard, for a holder who is signed in by key already, the link leads to the license at once', async () => {
   const license = await issueFullLicense();
   const { json } = await service.activate(license, 'new');
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license, new URL(json['release_url'] as string).hash);
+  const page = await openByKey(browser, origin, license, new URL(json['release_url'] as string).hash);
   await page.getByText('Release the machine that you no longer use.').waitFor();
   await expectFocus(page.getByRole('heading', { name: /^License key ending in/ }));
   await page.keyboard.press('Tab');
@@ -282,8 +281,7 @@ test('the link that skips to the content keeps the sign-in with a link, and the 
 test('a page that stays open shows the license after its link has expired', async () => {
   const license = await issueFullLicense();
   const { json } = await service.activate(license, 'new');
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license, new URL(json['release_url'] as string).hash);
+  const page = await openByKey(browser, origin, license, new URL(json['release_url'] as string).hash);
   await machineRow(page, 'Old Mac').waitFor();
   // The page forgets the link ten minutes after its expiry. The new label shows that the license was read again.
   await page.clock.setFixedTime(service.clock.now().getTime() + 21 * 60_000);
@@ -364,8 +362,7 @@ test('a link that is older than the newest activation does not ask to release a 
     license.activation_id,
     new Date(service.clock.now().getTime() + 5_000),
   ]);
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license, new URL(json['release_url'] as string).hash);
+  const page = await openByKey(browser, origin, license, new URL(json['release_url'] as string).hash);
   await machineRow(page, 'Old Mac').waitFor();
   await page.getByRole('status').getByText('Done: your license is active on Old Mac.').waitFor();
   expect(await page.getByText('Release the machine that you no longer use.').count()).toBe(0);
@@ -376,8 +373,7 @@ test('a holder who is signed in for another license is offered a code for this o
   const other = await service.issue({ email: `${randomUUID()}@example.com` });
   const license = await issueFullLicense();
   const { json } = await service.activate(license, 'new');
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, other);
+  const page = await openByKey(browser, origin, other);
   await page.goto(json['release_url'] as string);
   await page.getByRole('button', { name: 'Mail me a code' }).waitFor();
   await page.getByText(`Signed in as ${other.email}`).waitFor();

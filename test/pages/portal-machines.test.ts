@@ -46,8 +46,7 @@ describe('asking support to release a machine', () => {
 
   test('works by keyboard alone: the dialog names the machine, and the row then shows the date of the request', async () => {
     const id = await activateMachine(service, license, 'Studio Mac');
-    const page = await browser.openPage(origin);
-    await openByKey(page, origin, license);
+    const page = await openByKey(browser, origin, license);
     const button = page.getByRole('button', { name: 'Ask support to release Studio Mac' });
     await button.focus();
     await page.keyboard.press('Enter');
@@ -81,8 +80,7 @@ describe('asking support to release a machine', () => {
 
   test('shows the error of a refused reason at the field, which keeps its text', async () => {
     const id = await activateMachine(service, license, 'Studio Mac');
-    const page = await browser.openPage(origin);
-    await openByKey(page, origin, license);
+    const page = await openByKey(browser, origin, license);
     await page.getByRole('button', { name: 'Ask support to release Studio Mac' }).click();
     const reason = page.getByLabel('Reason');
     for (const refused of ['Sold to bob@example.com', 'x'.repeat(501)]) {
@@ -102,8 +100,7 @@ describe('asking support to release a machine', () => {
 test('a request for a machine that support has released meanwhile is not shown as sent', async () => {
   await useUpSelfRelease();
   const id = await activateMachine(service, license, 'Studio Mac');
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   await page.getByRole('button', { name: 'Ask support to release Studio Mac' }).click();
   await releaseByStaff(id);
   await page.getByRole('button', { name: 'Send to support' }).click();
@@ -118,8 +115,7 @@ describe('a self-release', () => {
   test('of a machine that support has released meanwhile says so, and uses up no self-release', async () => {
     const id = await activateMachine(service, license, 'Studio Mac');
     await activateMachine(service, license, 'MacBook Air');
-    const page = await browser.openPage(origin);
-    await openByCode(page, origin, service, license.email);
+    const page = await openByCode(browser, origin, service, license.email);
     await page.getByRole('button', { name: 'Release Studio Mac' }).click();
     await releaseByStaff(id);
     await page.getByRole('button', { name: 'Release it' }).click();
@@ -132,8 +128,7 @@ describe('a self-release', () => {
   test('frees a place at once, and the headline says so', async () => {
     await activateMachine(service, license, 'Studio Mac');
     await activateMachine(service, license, 'MacBook Air');
-    const page = await browser.openPage(origin);
-    await openByCode(page, origin, service, license.email);
+    const page = await openByCode(browser, origin, service, license.email);
     expect(await headline(page).textContent()).toBe('2 of 2 machines in use');
     await page.getByText('one of these has to be released first').waitFor();
     await page.getByRole('button', { name: 'Release Studio Mac' }).click();
@@ -153,8 +148,7 @@ describe('a self-release', () => {
 
   test('is not confirmed by the second click of a double click, which may hit the dialog that the first one opened', async () => {
     await activateMachine(service, license, 'Studio Mac');
-    const page = await browser.openPage(origin);
-    await openByCode(page, origin, service, license.email);
+    const page = await openByCode(browser, origin, service, license.email);
     await page.getByRole('button', { name: 'Release Studio Mac' }).click();
     const confirm = page.getByRole('dialog').getByRole('button', { name: 'Release it' });
     await confirm.hover();
@@ -167,8 +161,7 @@ describe('a self-release', () => {
 
   test('requires a mailed code, in the same dialog, from a holder who signed in by key', async () => {
     await activateMachine(service, license, 'Studio Mac');
-    const page = await browser.openPage(origin);
-    await openByKey(page, origin, license);
+    const page = await openByKey(browser, origin, license);
     await enterCodeToRelease(page);
     await expectToast(page, 'It is released. Its place is free.');
     await expectFocus(headline(page));
@@ -180,8 +173,7 @@ describe('a self-release', () => {
 
   test('is refused with a message if the limit is used up while the code is typed, and support can be asked', async () => {
     await activateMachine(service, license, 'Studio Mac');
-    const page = await browser.openPage(origin);
-    await openByKey(page, origin, license);
+    const page = await openByKey(browser, origin, license);
     await enterCodeToRelease(page, useUpSelfRelease);
     const dialog = page.getByRole('dialog', { name: 'Ask support to release Studio Mac?' });
     await dialog.getByText('Support can do it for you.').waitFor();
@@ -193,8 +185,7 @@ describe('a self-release', () => {
 
   test('mails another code on request, and accepts a code typed in full-width digits', async () => {
     await activateMachine(service, license, 'Studio Mac');
-    const page = await browser.openPage(origin);
-    await openByKey(page, origin, license);
+    const page = await openByKey(browser, origin, license);
     await page.getByRole('button', { name: 'Release Studio Mac' }).click();
     const press = (name: string) => page.getByRole('button', { name }).click();
     await codeAfter(service, license.email, () => press('Mail me a code'));
@@ -207,8 +198,7 @@ describe('a self-release', () => {
 
   test('Escape warns before it discards a typed code, and does not close the dialog while the machine is released', async () => {
     await activateMachine(service, license, 'Studio Mac');
-    const page = await browser.openPage(origin);
-    await openByKey(page, origin, license);
+    const page = await openByKey(browser, origin, license);
     await page.getByRole('button', { name: 'Release Studio Mac' }).click();
     const dialog = page.getByRole('dialog', { name: 'Release Studio Mac?' });
     const mail = () => dialog.getByRole('button', { name: 'Mail me a code' }).click();
@@ -232,8 +222,7 @@ describe('a self-release', () => {
 
   test('is refused with an explanation if the limit has been used up meanwhile, and the machine stays active', async () => {
     await activateMachine(service, license, 'Studio Mac');
-    const page = await browser.openPage(origin);
-    await openByCode(page, origin, service, license.email);
+    const page = await openByCode(browser, origin, service, license.email);
     await useUpSelfRelease();
     await page.getByRole('button', { name: 'Release Studio Mac' }).click();
     await page.getByRole('button', { name: 'Release it' }).click();
@@ -265,8 +254,7 @@ test('if the application opens the page for a released machine, its row has the 
   await service.sql(`update activation set ended_at = now(), ended_reason = 'released' where id = $1`, [
     ended,
   ]);
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license, `#activation=${ended}`);
+  const page = await openByKey(browser, origin, license, `#activation=${ended}`);
   await expectFocus(page.locator(`#name-${ended}`));
   await page.evaluate(`location.hash = '#activation=${randomUUID()}'`);
   await page.getByText('opened this page for a machine that is not on the licenses shown here').waitFor();
@@ -311,8 +299,7 @@ test('the row of a machine says why its release was declined, and the release ca
   );
   const audit = { actor: 'support@example.com', reason: 'Released <b>one</b> last week' };
   await service.app.get(ReleaseDecisions).decide(request!.id, 'decline', audit);
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   const row = machineRow(page, 'Studio Mac');
   await row.getByText('Support declined a release on 20 November. “Released <b>one</b> last week”').waitFor();
   await browser.expectAccessibleLayout(page);
@@ -361,9 +348,8 @@ test('a message disappears by itself, and an error stays until it is dismissed',
 test('the machine for which the application opened the page is marked, and is first', async () => {
   const id = await activateMachine(service, license, 'First');
   const second = await activateMachine(service, license, 'Second');
-  const page = await browser.openPage(origin);
   // Some applications write ids in upper case.
-  await openByKey(page, origin, license, `#activation=${id.toUpperCase()}`);
+  const page = await openByKey(browser, origin, license, `#activation=${id.toUpperCase()}`);
   const rows = page.getByRole('rowheader');
   expect(await rows.first().locator('.name').textContent()).toBe('FirstThis machine');
   await rows
@@ -394,8 +380,7 @@ test('the exact time and its time zone fit on a telephone, in a language and a z
 test('the exact time covers the name of no machine, and Escape hides it', async () => {
   await service.setLicense(license.license_id, { machines_allowed: 2 });
   for (const label of ['Studio Mac', 'MacBook Air']) await activateMachine(service, license, label);
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   for (const width of [1280, 320]) {
     await page.setViewportSize({ width, height: 800 });
     for (const name of ['Studio Mac', 'MacBook Air'])
@@ -419,8 +404,7 @@ test('a label is untrusted text: it is shown unchanged, and never as markup', as
     await service.sql('update activation set hostname_hint = $2 where id = $1', [id, label]);
   }
   await activateMachine(service, license, null);
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   const shown = await page.getByRole('rowheader').locator('bdi').allTextContents();
   expect(shown.toSorted()).toEqual(hostile.toSorted());
   expect(await page.getByRole('rowheader', { name: 'Unnamed machine' }).count()).toBe(1);
@@ -438,8 +422,7 @@ test('two machines without a name are distinguished by their descriptions, also 
     await activateMachine(service, license, null, 'one'),
     await activateMachine(service, license, null, 'two'),
   ];
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   for (const id of ids) {
     const name = 'Unnamed machine';
     const details = `Activated 20 November with 3.2.0 · …${id.slice(-4)}`;
@@ -474,8 +457,7 @@ test('a list of 500 machines can be filtered, and those that ended are collapsed
             case when n > 300 then $2::timestamptz end, case when n > 300 then 'released' end from generate_series(1, 500) n`,
     [license.license_id, service.clock.now()],
   );
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   expect(await headline(page).textContent()).toBe('300 of 500 machines in use');
   expect(await page.getByRole('rowheader').count()).toBe(300);
   const filter = page.getByLabel('Find a machine');
@@ -494,8 +476,7 @@ test('eleven machines have a filter, which keeps the focus when there are ten ag
   const activations: string[] = [];
   for (let each = 0; each < 10; each += 1)
     activations.push(await activateMachine(service, license, `Node ${each}`, license.license_id));
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   await page.getByRole('heading', { name: '10 of 11 machines in use' }).waitFor();
   const filter = page.getByLabel('Find a machine');
   expect(await filter.count()).toBe(0);
@@ -518,8 +499,7 @@ test('eleven machines have a filter, which keeps the focus when there are ten ag
 });
 
 test('"Send me the key" mails it to the address of the license', async () => {
-  const page = await browser.openPage(origin);
-  await openByCode(page, origin, service, license.email);
+  const page = await openByCode(browser, origin, service, license.email);
   await page.getByRole('button', { name: 'Send me the key' }).click();
   await expectAnnounced(page, `The key is on its way to ${license.email}.`);
   await browser.expectAccessibleLayout(page);
@@ -543,8 +523,7 @@ test.each([
     'Support can replace it with a new one.',
   ],
 ])('"Send me the key" of %s', async (_what, change, text) => {
-  const page = await browser.openPage(origin);
-  await openByCode(page, origin, service, license.email);
+  const page = await openByCode(browser, origin, service, license.email);
   await change();
   await page.getByRole('button', { name: 'Send me the key' }).click();
   await page.getByRole('alert').getByText(text).waitFor();

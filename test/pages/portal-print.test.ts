@@ -28,8 +28,7 @@ test.each(['A4', 'Letter'] as const)(
       machines_allowed: 12,
     });
     for (let i = 0; i < 10; i += 1) await activateMachine(service, license, `Studio Mac ${i}`, format);
-    const page = await browser.openPage(origin);
-    await openByKey(page, origin, license);
+    const page = await openByKey(browser, origin, license);
     expect(await countPages(page, format)).toBe(1);
   },
 );
@@ -77,8 +76,7 @@ test('what remains to be done for a refused machine is not printed', async () =>
   const license = await service.issue({ email: 'refused@example.com' });
   await activateMachine(service, license, 'Studio Mac');
   const { json } = await service.activate(license, 'new');
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license, new URL(json['release_url'] as string).hash);
+  const page = await openByKey(browser, origin, license, new URL(json['release_url'] as string).hash);
   const notice = page.getByText('Ask support to release the machine that you no longer use.');
   await notice.waitFor();
   await page.emulateMedia({ media: 'print' });
@@ -100,8 +98,7 @@ test('several licenses are printed together, and each of them avoids a page brea
     const license = await service.issue({ email, machines_allowed: 2 });
     await activateMachine(service, license, `Mac ${i}`);
   }
-  const page = await browser.openPage(origin);
-  await openByCode(page, origin, service, email);
+  const page = await openByCode(browser, origin, service, email);
   await page.emulateMedia({ media: 'print' });
   expect(await page.locator('.license').filter({ visible: true }).count()).toBe(12);
   const breaks = await page.evaluate(

@@ -36,8 +36,7 @@ async function returnTo(page: Page): Promise<void> {
 }
 
 test('a release by support appears when the holder returns, and the focus of its removed button moves to the headline', async () => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   expect(await headline(page).textContent()).toBe('1 of 1 machines in use');
   await machineRow(page, 'Studio Mac').getByRole('button').focus();
   await releaseByStaff();
@@ -48,8 +47,7 @@ test('a release by support appears when the holder returns, and the focus of its
 });
 
 test('a return that the browser reports without a focus is noticed', async () => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   await releaseByStaff();
   // This is the only event after "Back" to a page that the browser has kept.
   await page.evaluate('document.dispatchEvent(new Event("visibilitychange"))');
@@ -59,8 +57,7 @@ test('a return that the browser reports without a focus is noticed', async () =>
 test('the focus and what was typed into the filter stay when the holder returns', async () => {
   await service.setLicense(license.license_id, { machines_allowed: 11 });
   for (let each = 0; each < 10; each += 1) await activateMachine(service, license, `Node ${each}`);
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   const filter = page.getByLabel('Find a machine');
   await filter.fill('Node');
   await releaseByStaff();
@@ -71,8 +68,7 @@ test('the focus and what was typed into the filter stay when the holder returns'
 });
 
 test('an open dialog keeps the typed reason, although support has released its machine meanwhile', async () => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   await page.getByRole('button', { name: 'Ask support to release Studio Mac' }).click();
   await page.getByLabel('Reason').fill('The old one broke.');
   await releaseByStaff();
@@ -83,8 +79,7 @@ test('an open dialog keeps the typed reason, although support has released its m
 });
 
 test('an answer that is older than what the page shows is ignored', async () => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   const held = Promise.withResolvers<Route>();
   await page.route('**/portal/api/session', (route) => held.resolve(route), { times: 1 });
   await focusWindow(page);
@@ -102,8 +97,7 @@ test('an answer that is older than what the page shows is ignored', async () => 
 });
 
 test('a sign-out in another tab is noticed when the holder returns, and after a sign-in there nothing is out of date', async () => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   await page.context().clearCookies();
   await focusWindow(page);
   const notice = page.getByRole('main').getByText('Your session has ended: what you see may be out of date.');
@@ -117,8 +111,7 @@ test('a sign-out in another tab is noticed when the holder returns, and after a 
 });
 
 test('a portal that had no connection shows the changes of the meantime', async () => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   await page.context().setOffline(true);
   await page.getByRole('status').getByText('You are offline.').waitFor();
   await releaseByStaff();

@@ -35,8 +35,7 @@ const readSentReasons = async () =>
   ).map(({ reason }) => reason);
 
 test('after the end of a session the typed text is kept, and a dialog asks to sign in again', async () => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   await sendAfterSessionEnd(page);
   await browser.expectAccessibleLayout(page);
   const again = page.getByRole('dialog', { name: 'Your session has ended' });
@@ -52,8 +51,7 @@ test('after the end of a session the typed text is kept, and a dialog asks to si
 });
 
 test('a holder who had signed in with a code signs in again with another code', async () => {
-  const page = await browser.openPage(origin);
-  await openByCode(page, origin, service, license.email);
+  const page = await openByCode(browser, origin, service, license.email);
   await sendAfterSessionEnd(page);
   const again = page.getByRole('dialog', { name: 'Your session has ended' });
   const ask = () => again.getByRole('button', { name: 'Mail me a code' }).click();
@@ -63,8 +61,7 @@ test('a holder who had signed in with a code signs in again with another code', 
 });
 
 test('signing in again can be postponed, and the page then says that it may be out of date', async () => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   await sendAfterSessionEnd(page);
   await page.keyboard.press('Escape');
   expect(await page.getByLabel('Reason').inputValue()).toBe('The old one broke.');
@@ -79,8 +76,7 @@ test('signing in again can be postponed, and the page then says that it may be o
 });
 
 test('Escape does not discard a key that is typed to sign in again: the first one only warns', async () => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   await sendAfterSessionEnd(page);
   const again = page.getByRole('dialog', { name: 'Your session has ended' });
   await again.getByLabel('License key').fill(license.license_key);
@@ -91,8 +87,7 @@ test('Escape does not discard a key that is typed to sign in again: the first on
 });
 
 test('while a person signs in again, neither Escape nor a button closes the dialog', async () => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   await sendAfterSessionEnd(page);
   const again = page.getByRole('dialog', { name: 'Your session has ended' });
   await again.getByLabel('License key').fill(license.license_key);
@@ -114,8 +109,7 @@ test('while a person signs in again, neither Escape nor a button closes the dial
 });
 
 test('after a sign-out in another tab, a sign-out in this tab succeeds too', async () => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   const other = await page.context().newPage();
   await other.goto('/portal/');
   await other.getByRole('button', { name: 'Sign out' }).click();
@@ -125,8 +119,7 @@ test('after a sign-out in another tab, a sign-out in this tab succeeds too', asy
 });
 
 test('while the service is unavailable the typed text stays, and can be sent afterwards', async () => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   await page.getByRole('button', { name: 'Ask support to release Studio Mac' }).click();
   await page.getByLabel('Reason').fill('The old one broke.');
   await page.route('**/portal/api/**', (route) => route.abort());
@@ -145,8 +138,7 @@ test('while the service is unavailable the typed text stays, and can be sent aft
 });
 
 test('without a connection the portal shows a notice that hides no focused link, and announces when it is online again', async () => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   await page.context().setOffline(true);
   const notice = page.getByRole('status').getByText('You are offline. What you see may be out of date.');
   await notice.waitFor();
@@ -166,8 +158,7 @@ test('without a connection the portal shows a notice that hides no focused link,
 });
 
 test('a portal that was opened without a connection loads by itself when there is one again', async () => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   await page.addInitScript(`
     let online = false;
     Object.defineProperty(navigator, 'onLine', { get: () => online });
@@ -184,8 +175,7 @@ test('a portal that was opened without a connection loads by itself when there i
 });
 
 test('a connection that comes back as soon as the portal says that there is none is used', async () => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   // An observer runs after a change is rendered, and before the effects of that render.
   await page.addInitScript(`
     let online = false;
@@ -201,8 +191,7 @@ test('a connection that comes back as soon as the portal says that there is none
 });
 
 test('a request that is refused after the sign-out does not ask to sign in again after the next sign-in', async () => {
-  const page = await browser.openPage(origin);
-  await openByCode(page, origin, service, license.email);
+  const page = await openByCode(browser, origin, service, license.email);
   const held = Promise.withResolvers<Route>();
   await page.route('**/portal/api/export', (route) => held.resolve(route));
   await page.getByRole('button', { name: 'Download' }).click();
@@ -220,8 +209,7 @@ test('a request that is refused after the sign-out does not ask to sign in again
 });
 
 test('with a valid session the page still shows the machines after a reload', async () => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   await page.reload();
   await headline(page).waitFor();
   await machineRow(page, 'Studio Mac').waitFor();

@@ -154,8 +154,7 @@ test('an address without a license gets the same response, and can be changed', 
 });
 
 test('after a sign-out the page shows no data of the holder, also after a reload', async () => {
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   await press(page, 'Sign out');
   await expectAnnounced(page, 'You are signed out.');
   await expectFocus(page.getByRole('heading', { level: 1, name: 'Where is my license active?' }));

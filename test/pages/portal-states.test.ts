@@ -22,8 +22,7 @@ async function openWith(change: LicenseChange, machines = 1): Promise<Page> {
   const license = await service.issue({ email: randomEmail(), machines_allowed: Math.max(machines, 1) });
   for (let i = 0; i < machines; i += 1) await activateMachine(service, license, `Mac ${i}`);
   await service.setLicense(license.license_id, change);
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, license);
+  const page = await openByKey(browser, origin, license);
   return page;
 }
 
@@ -101,8 +100,7 @@ test('a refunded license shows when it was refunded and that its activation has 
   const license_key = (await service.app.get(LicensesService).currentKey(id))!;
   await activateMachine(service, { email, license_key }, 'Studio Mac');
   await service.app.get(PurchasesService).record({ transaction_id: 'pi_refunded', status: 'refunded' });
-  const page = await browser.openPage(origin);
-  await openByCode(page, origin, service, email);
+  const page = await openByCode(browser, origin, service, email);
   expect(await headline(page).textContent()).toBe('This license was refunded');
   for (const day of ['20 November 2026', '20 November'])
     await page.getByText(`Refunded on ${day}`, { exact: true }).waitFor();
@@ -145,8 +143,7 @@ test('with several licenses the headline counts the valid ones', async () => {
   await activateMachine(service, two, 'MacBook Air');
   await activateMachine(service, revoked, 'Old iMac');
   await service.setLicense(revoked.license_id, { staff_status: 'revoked' });
-  const page = await browser.openPage(origin);
-  await openByCode(page, origin, service, email);
+  const page = await openByCode(browser, origin, service, email);
   expect(await headline(page).textContent()).toBe('2 of 3 machines in use with licenses that work');
   // The license that does not work comes last.
   const tags = page.locator('.license > header > .tag');
@@ -169,8 +166,7 @@ test('with several licenses the headline counts the valid ones', async () => {
 test('after a sign-in by key the page says that it shows one license, and a sign-in by code shows all', async () => {
   const email = randomEmail();
   const [one] = [await service.issue({ email }), await service.issue({ email })];
-  const page = await browser.openPage(origin);
-  await openByKey(page, origin, one);
+  const page = await openByKey(browser, origin, one);
   await page.getByText('You see the license of the key that you entered.').waitFor();
   await page.getByRole('button', { name: `Show all licenses of ${email}` }).click();
   const mail = () => page.getByRole('button', { name: 'Mail me a code' }).click();

@@ -14,8 +14,7 @@ const { service, origin } = await startForBrowser();
 const browser = TestBrowser.startForFile();
 
 test('an admin adds a staff member, mails a link, changes the role and removes the staff member', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', '#staff');
+  const page = await openAs(browser, origin, service, 'admin', '#staff');
   await expectFocus(title(page, 'Staff'));
   await browser.expectAccessibleLayout(page);
   await button(page, 'Add a person …').click();
@@ -50,8 +49,7 @@ test('an admin adds a staff member, mails a link, changes the role and removes t
 
 test('a dialog that was opened while a link is mailed stays open, with what was typed', async () => {
   await service.app.get(StaffService).ensure('linked@example.com', 'support', AUDIT_CONTEXT);
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', '#staff');
+  const page = await openAs(browser, origin, service, 'admin', '#staff');
   const held = Promise.withResolvers<Route>();
   await page.route('**/support/api/staff/*/link', (route) => held.resolve(route));
   await button(page, 'Mail a link to linked@example.com').click();
@@ -64,8 +62,7 @@ test('a dialog that was opened while a link is mailed stays open, with what was 
 });
 
 test('the last admin keeps the role', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', '#staff');
+  const page = await openAs(browser, origin, service, 'admin', '#staff');
   await button(page, 'Make support: admin@example.com').click();
   await dialog(page).getByLabel('Why?').fill('Enough of it');
   await button(dialog(page), 'Make support').click();
@@ -77,8 +74,7 @@ test('the last admin keeps the role', async () => {
 
 test('a script’s token is revoked with a reason', async () => {
   const token = await service.staffToken('support', 'script@example.com');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', '#staff');
+  const page = await openAs(browser, origin, service, 'admin', '#staff');
   await button(page, 'Revoke the token of script@example.com made on 20 November').click();
   await browser.expectAccessibleLayout(page);
   await submitReason(page, 'The laptop is lost', 'Revoke');
@@ -104,8 +100,7 @@ test('the page follows a change of its URL during its first render', async () =>
 });
 
 test('the service view shows the manifests, the live version and the last retention runs', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#service');
+  const page = await openAs(browser, origin, service, 'support', '#service');
   await page.getByText('Nothing is published yet.').waitFor();
   await browser.expectAccessibleLayout(page);
   await publish(service, '3.2.0');
@@ -138,8 +133,7 @@ test.each([
 );
 
 test('the service view shows warnings, mails that were not delivered and why, and waiting jobs', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#service');
+  const page = await openAs(browser, origin, service, 'support', '#service');
   await page.getByText('The service has no warnings.').waitFor();
   await page.getByText('No other job is waiting.').waitFor();
   const licenseId = '0198f000-0000-7000-8000-000000000001';
@@ -302,8 +296,7 @@ test('the audit trail shows hostile names, labels and reasons as text, and fits 
     `insert into audit_event (id, actor, action, change, at) values (gen_random_uuid(), 'cli', '<b>unknown</b>', $1, '2026-11-20T13:00:00Z')`,
     [{ '<i>name</i>': markup, before: { '<i>name</i>': ['a', { b: 1 }] } }],
   );
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#audit');
+  const page = await openAs(browser, origin, service, 'support', '#audit');
   await page.getByText(`“${label}”`).first().waitFor();
   await page.getByText(markup.repeat(10).trim()).waitFor();
   await row(page, /^The command line: <b>unknown<\/b> <i>name<\/i>: \["a",\{"b":1\}\] → <img/).waitFor();
@@ -368,9 +361,8 @@ test('the audit trail is filtered by person, action and days, and the URL keeps 
 });
 
 test('a link with filters that select no entry, or that are invalid, leads to a message', async () => {
-  const page = await browser.openPage(origin);
   const hash = `#audit/actor_id=${'x'.repeat(16)}&action=license.none&from=soon`;
-  await openAs(page, origin, service, 'support', hash);
+  const page = await openAs(browser, origin, service, 'support', hash);
   await page.getByText('No entry matches the filters.').first().waitFor();
   expect(await page.getByLabel('Person').locator('option:checked').textContent()).toBe(
     'Someone without entries',
@@ -388,8 +380,7 @@ test('a link with filters that select no entry, or that are invalid, leads to a 
 
 test('older entries are on further pages, which the keyboard reaches', async () => {
   await insertEvents('paging@vendor.example', '2026-11-01T00:00:00Z', 51);
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#audit');
+  const page = await openAs(browser, origin, service, 'support', '#audit');
   const person = page.getByLabel('Person');
   await person.focus();
   await page.keyboard.type('paging');
@@ -422,8 +413,7 @@ test('older entries are on further pages, which the keyboard reaches', async () 
 
 test('the audit trail is downloaded as CSV with the filters of the page, and not after the session has ended', async () => {
   await insertEvents('csv@vendor.example', '2026-11-02T00:00:00Z', 51, '=1+1');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#audit');
+  const page = await openAs(browser, origin, service, 'support', '#audit');
   await page.getByLabel('Person').selectOption('csv@vendor.example');
   await button(page, 'Show').click();
   // Until then, the list and its link are those without a filter.
@@ -449,8 +439,7 @@ test('the audit trail is downloaded as CSV with the filters of the page, and not
 });
 
 test('a staff member who is no longer an admin gets the message that the role does not allow the action', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', '#staff');
+  const page = await openAs(browser, origin, service, 'admin', '#staff');
   await row(page, /^admin@example.com/).waitFor();
   // Another admin, so that the service still has one.
   await createSignInLink(service, 'admin', 'second@example.com');
@@ -464,8 +453,7 @@ test('a staff member who is no longer an admin gets the message that the role do
 });
 
 test('an admin who changes the own role to support sees the page of that role', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', '#staff');
+  const page = await openAs(browser, origin, service, 'admin', '#staff');
   // Another admin, because the last admin cannot give up the role.
   await createSignInLink(service, 'admin', 'stays@example.com');
   await button(page, 'Make support: admin@example.com').click();
@@ -477,8 +465,7 @@ test('an admin who changes the own role to support sees the page of that role', 
 
 test('a result that arrives in another view does not take the focus from the field in which the person types', async () => {
   await service.app.get(StaffService).ensure('promoted@example.com', 'support', AUDIT_CONTEXT);
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', '#staff');
+  const page = await openAs(browser, origin, service, 'admin', '#staff');
   await button(page, 'Make admin: promoted@example.com').click();
   const held = Promise.withResolvers<Route>();
   await page.route('**/support/api/staff', (route) => held.resolve(route));

@@ -5,6 +5,7 @@ import { StaffService } from '../../src/staff/staff.service.js';
 import type { Service } from '../support/harness.js';
 import { createPrintedLink } from '../support-api/harness.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
+import { pageOf, type TestBrowser } from './browser.js';
 
 /** Adds a staff member, as the command line does. @returns the URL of a one-time link with which that person signs in */
 export async function createSignInLink(
@@ -24,12 +25,20 @@ export async function signInWithLink(page: Page, origin: string, link: string): 
 }
 
 /** Opens the page for a staff member with this role who signs in with a link and creates no passkey. */
-export async function openAs(page: Page, origin: string, service: Service, role: Role, hash = '') {
+export async function openAs(
+  at: Page | TestBrowser,
+  origin: string,
+  service: Service,
+  role: Role,
+  hash = '',
+): Promise<Page> {
+  const page = await pageOf(at, origin);
   await holdUndoTime(page);
   await signInWithLink(page, origin, await createSignInLink(service, role));
   await page.goto(`/support/${hash}`);
   await button(page, 'Later').click();
   await page.getByRole('navigation', { name: 'Views' }).waitFor();
+  return page;
 }
 
 /** Adds a virtual platform authenticator to the browser, which confirms every request. */

@@ -23,8 +23,7 @@ test('of 200 crash groups the largest are shown, and all on request; a hostile l
      select gen_random_uuid(), '2026-11-11', lpad(to_hex(n), 16, '0') from generate_series(1, 250) n`,
   );
   await fleet.runRetention('2026-11-16');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#fleet');
+  const page = await openAs(browser, origin, service, 'support', '#fleet');
   await page.getByText('The 200 most frequent groups; less frequent ones are not listed').waitFor();
   await row(page, /^<img src=x onerror=alert\(1\)>W+/).waitFor();
   await browser.expectAccessibleLayout(page);
@@ -43,8 +42,7 @@ test('a crash group is resolved, muted and reopened, and the filter shows the gr
   await receiveCrashes(CRASH_SIG, 'ValueError', '3.1.0');
   await receiveCrashes('f'.repeat(16), hostile, '3.0.0');
   await fleet.runRetention('2026-11-16');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#fleet');
+  const page = await openAs(browser, origin, service, 'support', '#fleet');
 
   await button(page, 'Resolve … ValueError').click();
   const version = dialog(page).getByLabel('Resolved in version');
@@ -109,8 +107,7 @@ test('a crash group is resolved, muted and reopened, and the filter shows the gr
 test('a change of a crash group whose state was changed meanwhile is refused', async () => {
   await receiveCrashes(CRASH_SIG, 'ValueError', '3.1.0');
   await fleet.runRetention('2026-11-16');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#fleet');
+  const page = await openAs(browser, origin, service, 'support', '#fleet');
   await button(page, 'Mute … ValueError').click();
   await fleet.changeCrashGroup(CRASH_SIG, { state: 'resolved', resolved_in: '3.2.0' });
   await dialog(page).locator('[name=reason]').fill('Not our code');
@@ -129,8 +126,7 @@ test('a change of a crash group whose state was changed meanwhile is refused', a
 test('the filter of the crash groups is kept when another number of weeks is chosen', async () => {
   await receiveCrashes(CRASH_SIG, 'ValueError', '3.1.0');
   await fleet.runRetention('2026-11-16');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#fleet');
+  const page = await openAs(browser, origin, service, 'support', '#fleet');
   await page.getByText('1 group, the most frequent first').waitFor();
   await filterByState(page, 'muted');
   await page.getByText('No muted crash group in these weeks.').waitFor();

@@ -25,8 +25,7 @@ async function measureFilledShare(item: Locator): Promise<number> {
 }
 
 test('the fleet view shows a message while no week is counted yet', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#fleet');
+  const page = await openAs(browser, origin, service, 'support', '#fleet');
   await title(page, 'Fleet').waitFor();
   await page.getByText(/^No week is counted yet/).waitFor();
   await browser.expectAccessibleLayout(page);
@@ -74,8 +73,7 @@ test('the fleet view shows the telemetry counts as charts, each with a table', a
   });
   await fleet.runRetention('2026-11-16');
 
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#fleet');
+  const page = await openAs(browser, origin, service, 'support', '#fleet');
   await page.getByText(/The numbers are heartbeats; machines are only estimated/).waitFor();
   expect(await headline(page)).toBe('46% on 3.2.0, 21 points more than the week before; about 46 machines.');
   await page
@@ -130,8 +128,7 @@ test('shares in whole percent add up to 100, and a version in use never has 0 %'
       'insert into fleet_cell (week_end, dimension, value, is_other, heartbeats) values ($1, $2, $3, false, $4)',
       [week, dimension, value, heartbeats],
     );
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#fleet');
+  const page = await openAs(browser, origin, service, 'support', '#fleet');
   const shares = section(page, 'macOS versions').locator('.share');
   await shares.first().waitFor();
   expect(await shares.allTextContents()).toEqual(['34%', '33%', '33%']);
@@ -143,8 +140,7 @@ test('models are shown with their names; an unknown identifier is shown unchange
   for (const mac_model of ['MacBookAir10,1', 'constructor', 'Mac99,9', hostile])
     await fleet.receive('2026-11-11', 300, { mac_model });
   await fleet.runRetention('2026-11-16');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#fleet');
+  const page = await openAs(browser, origin, service, 'support', '#fleet');
   const models = section(page, 'Models');
   const labels = models.getByRole('listitem').locator(':scope > span:first-child');
   await models.getByRole('listitem').first().waitFor();
@@ -178,8 +174,7 @@ test('the charts and the names of models are loaded only after sign-in and only 
 });
 
 test('the fleet view that is opened without a connection says so, and is shown when there is one again', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#find');
+  const page = await openAs(browser, origin, service, 'support', '#find');
   await title(page, /^Find a license/).waitFor();
   const search = page.getByRole('search').getByRole('textbox');
   await search.fill('half typed');
@@ -206,8 +201,7 @@ test('the fleet view that is opened without a connection says so, and is shown w
 });
 
 test('after the modules of the fleet view could not be loaded, the button loads them again', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#find');
+  const page = await openAs(browser, origin, service, 'support', '#find');
   await page.route('**/*fleet-view*', (route) => route.abort());
   await page.getByRole('link', { name: 'Fleet' }).click();
   await page.getByRole('alert').getByText('The service cannot be reached just now.').waitFor();

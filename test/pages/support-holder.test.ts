@@ -54,8 +54,7 @@ test('a search by e-mail with several licenses leads to their list, which has a 
 
 test('a long list is filtered, sorted and read page by page, by keyboard, and going back shows the same page', async () => {
   const id = await issueMany('reseller@example.com', 120);
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', `#holder/${id}`);
+  const page = await openAs(browser, origin, service, 'support', `#holder/${id}`);
   await page.getByRole('table', { name: '50 of 120 licenses' }).waitFor();
   await page.getByLabel('Order').focus();
   await page.getByLabel('Order').selectOption('Next to expire first');
@@ -88,8 +87,7 @@ test('a long list is filtered, sorted and read page by page, by keyboard, and go
 test('a long address with an ampersand is shown in full, and does not widen the page', async () => {
   const email = `b&email${'w'.repeat(50)}@${'w'.repeat(60)}.${'x'.repeat(60)}.example`;
   const { license_id } = await service.issue({ email });
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', `#holder/${license_id}`);
+  const page = await openAs(browser, origin, service, 'support', `#holder/${license_id}`);
   await title(page, `Licenses of ${email}`).waitFor();
   await browser.expectAccessibleLayout(page);
 });
@@ -97,8 +95,7 @@ test('a long address with an ampersand is shown in full, and does not widen the 
 test('the list of an erased holder is reported as missing, and the page of the license has no link to it', async () => {
   const { license_id } = await service.issue({ email: 'gone@example.com' });
   await service.sql('update license set email = null where id = $1', [license_id]);
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', `#holder/${license_id}`);
+  const page = await openAs(browser, origin, service, 'support', `#holder/${license_id}`);
   await page.getByText('There is no license with this id any more').waitFor();
   await browser.expectAccessibleLayout(page);
   await page.goto(`/support/#license/${license_id}`);
@@ -107,9 +104,8 @@ test('the list of an erased holder is reported as missing, and the page of the l
 });
 
 test('a slash and Ctrl+K open the search from each view, but not while a person types or a dialog is open', async () => {
-  const page = await browser.openPage(origin);
   const { license_id } = await service.issue({ email: 'keys@example.com' });
-  await openAs(page, origin, service, 'admin');
+  const page = await openAs(browser, origin, service, 'admin');
   for (const view of [
     'requests',
     'erasures',
@@ -197,8 +193,7 @@ test('without a connection the page says so once, keeps what it shows, and loads
 });
 
 test('if only the service does not answer, the page does not say that the device is offline', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support');
+  const page = await openAs(browser, origin, service, 'support');
   await page.route('**/support/api/audit*', (route) => route.abort());
   await page.getByRole('link', { name: 'Audit trail' }).click();
   await page.getByRole('alert').getByText('The service cannot be reached just now.').waitFor();

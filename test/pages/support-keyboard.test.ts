@@ -15,8 +15,7 @@ let license: { readonly email: string; readonly license_id: string };
 let page: Page;
 beforeEach(async () => {
   license = await service.issue({ email: `${randomUUID()}@example.com`, machines_allowed: 2 });
-  page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
+  page = await openAs(browser, origin, service, 'admin', `#license/${license.license_id}`);
   await button(page, 'Change …').waitFor();
 });
 

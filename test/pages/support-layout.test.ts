@@ -75,8 +75,7 @@ test('at a width of 320 pixels the header has two lines, and a button shows the 
 });
 
 test('the label of a machine is on one line with the other cells of its row', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#requests');
+  const page = await openAs(browser, origin, service, 'support', '#requests');
   const laptop = row(page, 'Laptop');
   const label = await boxOf(laptop.getByText('Laptop', { exact: true }));
   const time = await boxOf(laptop.locator('.age time'));
@@ -101,8 +100,7 @@ test.each([320, 760, 1280])(
 );
 
 test('the buttons of the search stay on the line of the field when an error is shown under it', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support');
+  const page = await openAs(browser, origin, service, 'support');
   await button(page, 'Find').click();
   await page.getByText('Type what the person gave you.').waitFor();
   const field = await boxOf(page.getByRole('search').getByRole('textbox'));

@@ -46,8 +46,7 @@ test('the search finds a license by each kind of text, and the URL then contains
     [purchase],
   );
   await service.sql('update license set purchase_id = $1 where id = $2', [purchase, license.license_id]);
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support');
+  const page = await openAs(browser, origin, service, 'support');
   for (const [text, kind] of [
     [' Four@Example.com ', 'e-mail'],
     ['Zoe <mailto:four@example.com>.', 'e-mail'],
@@ -75,8 +74,7 @@ test('the search finds a license by each kind of text, and the URL then contains
 });
 
 test('the search reports what was searched if nothing is found, and what is wrong with an invalid text', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support');
+  const page = await openAs(browser, origin, service, 'support');
   await button(page, 'Find').click();
   await page.getByText('Type what the person gave you.').waitFor();
   await expectFocus(page.getByRole('textbox'));
@@ -110,8 +108,7 @@ test('a searched activation is shown first, marked and focused, whether it is in
   const license = await issueLicense('rows@example.com', 40);
   const first = await activateMachine(service, license, 'Oldest', 'machine-0');
   for (let i = 1; i < 30; i += 1) await activateMachine(service, license, `Newer ${i}`, `machine-${i}`);
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support');
+  const page = await openAs(browser, origin, service, 'support');
   await find(page, first);
   const found = page.locator('tbody > tr').first();
   await found.getByText('Oldest').waitFor();
@@ -141,8 +138,7 @@ test('a machine is released with a reason, and the page shows that at once, also
   const license = await issueLicense('ada@example.com');
   await activateMachine(service, license, "Ada's Mac");
   await activateMachine(service, license, null, 'other');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
+  const page = await openAs(browser, origin, service, 'support', `#license/${license.license_id}`);
   await page.getByText('2 of 2 machines in use').waitFor();
   await browser.expectAccessibleLayout(page);
 
@@ -176,8 +172,7 @@ test('a machine is released with a reason, and the page shows that at once, also
 test('a machine is released by keyboard alone', async () => {
   const license = await issueLicense('keys@example.com');
   await activateMachine(service, license, 'Studio');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support');
+  const page = await openAs(browser, origin, service, 'support');
   const tabToName = async (name: string) => {
     for (let steps = 0; steps < 60; steps += 1) {
       await page.keyboard.press('Tab');
@@ -229,8 +224,7 @@ test('a hostile machine label or reason is shown as text', async () => {
     [license.license_id, names[0]],
   );
   await insertReleaseRequest(service, first!.id, '<script>alert(1)</script> '.repeat(15));
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
+  const page = await openAs(browser, origin, service, 'support', `#license/${license.license_id}`);
   for (const name of names) await row(page, name).first().waitFor();
   await browser.expectAccessibleLayout(page);
   for (const name of [names[1]!, names[0]!]) {
@@ -251,8 +245,7 @@ test('several machines of a license are selected by keyboard, and released with 
     await activateMachine(service, license, name);
     service.clock.advance(60_000);
   }
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
+  const page = await openAs(browser, origin, service, 'support', `#license/${license.license_id}`);
   await row(page, 'Stays').waitFor();
   // The newest machine is in the first row.
   for (const key of ['j', 'x', 'j', 'x', 'j', 'x', 'Shift+R']) await page.keyboard.press(key);
@@ -290,8 +283,7 @@ test('a list of 500 machines can be filtered, and is shown in full on request', 
      from generate_series(1, 500) n`,
     [license.license_id],
   );
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
+  const page = await openAs(browser, origin, service, 'support', `#license/${license.license_id}`);
   await page.getByText('500 of 600 machines in use').waitFor();
   expect(await page.getByRole('button', { name: /^Release Studio/ }).count()).toBe(25);
   await page.getByLabel('Find a machine by its name or the end of its id').fill('studio 499');
@@ -337,8 +329,7 @@ test('eleven machines have a filter, but not ten; it takes the end of an activat
       [license.license_id, first, last],
     );
   await insertMachines(1, 10);
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
+  const page = await openAs(browser, origin, service, 'support', `#license/${license.license_id}`);
   const releases = page.getByRole('button', { name: /^Release Unit/ });
   await releases.nth(9).waitFor();
   const filter = page.getByLabel('Find a machine by its name or the end of its id');
@@ -359,8 +350,7 @@ test('eleven machines have a filter, but not ten; it takes the end of an activat
 test('of a revoked or refunded license no key is offered to be mailed', async () => {
   const license = await issueLicense('ended@example.com');
   await service.setLicense(license.license_id, { staff_status: 'revoked' });
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
+  const page = await openAs(browser, origin, service, 'admin', `#license/${license.license_id}`);
   await page.getByText('The key of a revoked license is not mailed.').waitFor();
   const keyButtons = page.getByRole('button', { name: /^(Send the key|New key …)$/ });
   expect(await keyButtons.count()).toBe(0);
@@ -381,8 +371,7 @@ test('a refunded license shows the day of the refund', async () => {
     .get(PurchasesService)
     .record({ transaction_id: 'pi_refunded', status: 'refunded' });
   expect(state).toBe('refunded');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', `#license/${id}`);
+  const page = await openAs(browser, origin, service, 'support', `#license/${id}`);
   await factValue(page, 'Purchase')
     .getByText(/refunded on 20 November 2026/)
     .waitFor();
@@ -408,8 +397,7 @@ test('a release request that a change of the address deletes is no longer counte
 test('an admin changes a license, and fields that were not edited keep their stored values', async () => {
   const license = await issueLicense('changed@example.com');
   await service.setLicense(license.license_id, { expires_at: new Date('2027-01-04T12:30:00Z') });
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
+  const page = await openAs(browser, origin, service, 'admin', `#license/${license.license_id}`);
   await page.getByText('Updates through 4 January 2027').waitFor();
   await button(page, 'Change …').click();
   await browser.expectAccessibleLayout(page);
@@ -450,8 +438,7 @@ test('an admin changes a license, and fields that were not edited keep their sto
 
 test('an admin mails the key, and makes a new key, giving a reason', async () => {
   const license = await issueLicense('key@example.com');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
+  const page = await openAs(browser, origin, service, 'admin', `#license/${license.license_id}`);
   await button(page, 'Send the key').click();
   await button(dialog(page), 'Send').click();
   await page.getByText('The key is on its way to key@example.com.').first().waitFor();
@@ -466,8 +453,7 @@ test('an admin mails the key, and makes a new key, giving a reason', async () =>
 });
 
 test('an admin issues a license, and copies its key from the dialog', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin');
+  const page = await openAs(browser, origin, service, 'admin');
   await button(page, 'Issue a license').click();
   await button(dialog(page), 'Issue').click();
   await dialog(page).getByText('This is no e-mail address.').waitFor();
@@ -521,8 +507,7 @@ test('Escape closes the dialog with a new key only after a warning, unless the k
 test('an admin erases a holder after typing the e-mail address', async () => {
   const license = await issueLicense('leaves@example.com');
   await activateMachine(service, license, 'Leaving');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
+  const page = await openAs(browser, origin, service, 'admin', `#license/${license.license_id}`);
   await button(page, 'Erase the holder …').click();
   await dialog(page).getByLabel('Why?').fill('Asked on the telephone');
   await button(dialog(page), 'Erase').click();
@@ -545,8 +530,7 @@ test('an admin erases a holder after typing the e-mail address', async () => {
 test('the page of an erased license offers no action that needs a holder', async () => {
   const license = await issueLicense('erased@example.com');
   await service.sql('update license set email = null, ended_at = now() where id = $1', [license.license_id]);
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
+  const page = await openAs(browser, origin, service, 'admin', `#license/${license.license_id}`);
   await page.getByText(/^Erased: the e-mail is gone/).waitFor();
   await browser.expectAccessibleLayout(page);
   for (const name of ['Send the key', 'New key …', 'Erase the holder …'])
@@ -558,8 +542,7 @@ test('the page of a license whose address was lost by a restore says so, and an 
   await service.sql('update license set email = null, address_lost_at = now() where id = $1', [
     license.license_id,
   ]);
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
+  const page = await openAs(browser, origin, service, 'admin', `#license/${license.license_id}`);
   await page.getByText(/^Unknown since a backup was restored/).waitFor();
   await browser.expectAccessibleLayout(page);
   await button(page, 'Change …').click();
@@ -570,8 +553,7 @@ test('the page of a license whose address was lost by a restore says so, and an 
 
 test('the role support does not see the actions of admins', async () => {
   const license = await issueLicense('roles@example.com');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
+  const page = await openAs(browser, origin, service, 'support', `#license/${license.license_id}`);
   await button(page, 'Send the key').waitFor();
   for (const name of ['Change …', 'New key …', 'Erase the holder …'])
     expect(await button(page, name).count()).toBe(0);
@@ -585,8 +567,7 @@ test('the role support does not see the actions of admins', async () => {
 });
 
 test('a license that does not exist is reported as such', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#license/0198f000-0000-7000-8000-00000000dead');
+  const page = await openAs(browser, origin, service, 'support', '#license/0198f000-0000-7000-8000-00000000dead');
   await page.getByText(/^There is no license with this id/).waitFor();
   await browser.expectAccessibleLayout(page);
 });
@@ -594,8 +575,7 @@ test('a license that does not exist is reported as such', async () => {
 test('a release that fails returns its row, shows an error that stays, and can be repeated with the typed reason', async () => {
   const license = await issueLicense('released@example.com');
   await activateMachine(service, license, 'Travel');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
+  const page = await openAs(browser, origin, service, 'support', `#license/${license.license_id}`);
   await page.route('**/activations/*/release', (route) => route.fulfill({ status: 503 }));
   await button(page, 'Release Travel').click();
   await submitReason(page, 'Stolen in a train', 'Release');
@@ -629,8 +609,7 @@ test('an imported license explains that its key cannot be mailed, and offers an 
   await service.sql("update license set key_hash = decode(repeat('ad', 32), 'hex') where id = $1", [
     license.license_id,
   ]);
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
+  const page = await openAs(browser, origin, service, 'admin', `#license/${license.license_id}`);
   await page.getByText('An admin can replace it with a new one.').waitFor();
   expect(await button(page, 'Send the key').count()).toBe(0);
   expect(await button(page, 'New key …').count()).toBe(1);
@@ -638,8 +617,7 @@ test('an imported license explains that its key cannot be mailed, and offers an 
 
 test('the refusal to mail the key of an imported license is explained', async () => {
   const license = await issueLicense('refused@example.com');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
+  const page = await openAs(browser, origin, service, 'admin', `#license/${license.license_id}`);
   await button(page, 'Send the key').click();
   // With this hash the license is like an imported one, whose key cannot be derived.
   await service.sql("update license set key_hash = decode(repeat('ab', 32), 'hex') where id = $1", [
@@ -661,8 +639,7 @@ test('after a decision about a machine that is not among the shown rows, the foc
     [license.license_id],
   );
   await insertReleaseRequest(service, oldest, null);
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
+  const page = await openAs(browser, origin, service, 'support', `#license/${license.license_id}`);
   await button(page, 'Decline to release The oldest').click();
   await submitReason(page, 'Still in use', 'Decline');
   await expectToast(page, 'Declined to release The oldest.');
@@ -672,8 +649,7 @@ test('after a decision about a machine that is not among the shown rows, the foc
 /** Opens the dialog that changes a license, for an admin. */
 async function openChangeDialog(email: string, machinesAllowed = 1) {
   const license = await issueLicense(email, machinesAllowed);
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
+  const page = await openAs(browser, origin, service, 'admin', `#license/${license.license_id}`);
   await button(page, 'Change …').click();
   return { license, page };
 }
@@ -710,8 +686,7 @@ test('the second of two people who change a license gets an explanation and the 
 
 test('of two tabs that make a new key, the second makes none and says why', async () => {
   const license = await issueLicense('twokeys@example.com', 1);
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
+  const page = await openAs(browser, origin, service, 'admin', `#license/${license.license_id}`);
   await button(page, 'New key …').click();
   await service.app.get(LicensesService).rekey(license.license_id, AUDIT_CONTEXT);
   await dialog(page).locator('[name=reason]').fill('It leaked');
@@ -809,8 +784,7 @@ test('the history shows how long ago something was, with the exact time on focus
 test('the release of a machine that another person has released meanwhile shows a message that says so', async () => {
   const license = await issueLicense('twice@example.com', 1);
   const id = await activateMachine(service, license, 'Studio Mac');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
+  const page = await openAs(browser, origin, service, 'support', `#license/${license.license_id}`);
   await button(page, 'Release Studio Mac').click();
   await service.app.get(ReleaseService).release(id, AUDIT_CONTEXT);
   await submitRelease(page, 'Sold');
@@ -819,8 +793,7 @@ test('the release of a machine that another person has released meanwhile shows 
 
 test('a license is loaded again when its window gets the focus', async () => {
   const license = await issueLicense('tab@example.com', 1);
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
+  const page = await openAs(browser, origin, service, 'support', `#license/${license.license_id}`);
   await page.getByText('0 of 1 machine in use').waitFor();
   await service.setLicense(license.license_id, { machines_allowed: 7 });
   await page.evaluate(`dispatchEvent(new Event('focus'))`);
@@ -828,8 +801,7 @@ test('a license is loaded again when its window gets the focus', async () => {
 });
 
 test('an action in progress cannot be cancelled, so that the key of a new license is not lost', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin');
+  const page = await openAs(browser, origin, service, 'admin');
   const { promise: responseAllowed, resolve: sendResponse } = Promise.withResolvers<void>();
   let requestCount = 0;
   await page.route('**/support/api/licenses', async (route) => {
@@ -852,8 +824,7 @@ test('an action in progress cannot be cancelled, so that the key of a new licens
 });
 
 test('after a lost response, the same button issues no second license and shows the key of the first', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin');
+  const page = await openAs(browser, origin, service, 'admin');
   const keys: string[] = [];
   await page.route('**/support/api/licenses', async (route) => {
     keys.push((JSON.parse(await (await route.fetch()).text()) as { license_key: string }).license_key);
@@ -884,8 +855,7 @@ test('after a lost response, the same button issues no second license and shows 
 });
 
 test('the focus goes to the field that the service refuses', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin');
+  const page = await openAs(browser, origin, service, 'admin');
   await button(page, 'Issue a license').click();
   await dialog(page).getByLabel('E-mail of the holder').fill('two@signs@example.com');
   await button(dialog(page), 'Issue').click();
@@ -897,8 +867,7 @@ test('going back leads to the search results in their current state', async () =
   const license = await issueLicense('back@example.com', 2);
   await issueLicense('back@example.com', 1);
   await activateMachine(service, license, 'Back Mac');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support');
+  const page = await openAs(browser, origin, service, 'support');
   await find(page, 'back@example.com');
   await page.getByRole('row').filter({ hasText: '1 of 2 in use' }).getByRole('link').click();
   await button(page, 'Release Back Mac').click();

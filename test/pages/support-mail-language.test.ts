@@ -16,8 +16,7 @@ const browser = TestBrowser.startForFile();
 test('the dialog of a release shows the mail to the holder in the language in which it is sent', async () => {
   const license = await service.issue({ email: EMAIL });
   await insertReleaseRequest(service, await activateMachine(service, license, 'Studio', EMAIL), null);
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#requests');
+  const page = await openAs(browser, origin, service, 'support', '#requests');
   await button(page, 'Release Studio, as asked').click();
   await dialog(page).locator('[name=reason]').fill('Verkauft');
   const preview = dialog(page).getByRole('figure', { name: 'The mail to the holder says, in German' });
@@ -47,8 +46,7 @@ test('the dialog shows the mail in the language of each request, and in that of 
       null,
       language,
     );
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#requests');
+  const page = await openAs(browser, origin, service, 'support', '#requests');
   const quoted = () =>
     dialog(page)
       .getByRole('figure')

@@ -49,8 +49,7 @@ const focusWindow = (page: { evaluate(script: string): Promise<unknown> }) =>
 
 test('waiting requests are counted in the navigation of the page and in its title', async () => {
   await requestRelease('first@example.com', 'First', 'I sold it');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support');
+  const page = await openAs(browser, origin, service, 'support');
   await page.getByRole('link', { name: 'Release requests 1 waits' }).waitFor();
   await until(async () => (await page.title()) === '(1) Find · Support · com.example.app');
 
@@ -66,8 +65,7 @@ test('requests are selected and opened by keyboard, and the reason of the holder
   await requestRelease('first@example.com', 'First', 'I sold it');
   service.clock.advance(60_000);
   await requestRelease('second@example.com', 'Second');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#requests');
+  const page = await openAs(browser, origin, service, 'support', '#requests');
   await row(page, 'First').waitFor();
   await page.keyboard.press('j');
   await expectFocus(row(page, 'First'));
@@ -106,8 +104,7 @@ test('Enter opens the license of the focused row, in the queue and in the list o
   const { license_id } = await requestRelease('rows@example.com', 'In the queue');
   service.clock.advance(60_000);
   await service.issue({ email: 'rows@example.com' });
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#requests');
+  const page = await openAs(browser, origin, service, 'support', '#requests');
   await row(page, 'In the queue').waitFor();
   await page.keyboard.press('j');
   await page.keyboard.press('Enter');
@@ -123,8 +120,7 @@ test('Enter opens the license of the focused row, in the queue and in the list o
 
 test('the search opens by keyboard from another view, but not while a dialog is open', async () => {
   const { license_id } = await requestRelease('search@example.com', 'Searched');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', `#license/${license_id}`);
+  const page = await openAs(browser, origin, service, 'support', `#license/${license_id}`);
   await button(page, 'Release Searched').click();
   await dialog(page).locator('[name=reason]').fill('24');
   await page.keyboard.press('/');
@@ -141,8 +137,7 @@ test('the search opens by keyboard from another view, but not while a dialog is 
 });
 
 test('a hidden tab sends no requests', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support');
+  const page = await openAs(browser, origin, service, 'support');
   await page.waitForLoadState('networkidle');
   let requests = 0;
   page.on('request', () => (requests += 1));
@@ -180,8 +175,7 @@ test('a page that gets no input stops polling, so that the session can end', asy
 test('a request is granted, and the machine is released', async () => {
   const first = await requestRelease('grant@example.com', 'Old Mac', 'I sold it to <b>Bob</b>');
   await requestRelease('later@example.com', 'Other Mac');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#requests');
+  const page = await openAs(browser, origin, service, 'support', '#requests');
   await expectFocus(title(page, 'Release requests'));
   await row(page, 'Old Mac').getByText('I sold it to <b>Bob</b>').waitFor();
   await browser.expectAccessibleLayout(page);
@@ -201,8 +195,7 @@ test('a request is granted, and the machine is released', async () => {
 
 test('a request is declined with a reason, and the machine stays', async () => {
   const only = await requestRelease('decline@example.com', 'Still Mine');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#requests');
+  const page = await openAs(browser, origin, service, 'support', '#requests');
   await button(page, 'Decline to release Still Mine').click();
   await submitReason(page, 'Released one last week', 'Decline');
   await page.getByText(/^No requests are waiting/).waitFor();
@@ -216,8 +209,7 @@ test('a request is declined with a reason, and the machine stays', async () => {
 
 test('if two staff members decide at once, the second one sees the decision of the first', async () => {
   await requestRelease('race@example.com', 'Wanted');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#requests');
+  const page = await openAs(browser, origin, service, 'support', '#requests');
   await button(page, 'Release Wanted, as asked').click();
   await service.sql("update release_request set decision = 'decline', decided_at = now()");
   await submitRelease(page, 'Lost');
@@ -231,8 +223,7 @@ test.each([
   'a decision to %s that another person made first is not reported as one’s own',
   async (decision, name, text) => {
     await requestRelease('same@example.com', 'Wanted');
-    const page = await browser.openPage(origin);
-    await openAs(page, origin, service, 'support', '#requests');
+    const page = await openAs(browser, origin, service, 'support', '#requests');
     await button(page, name).click();
     await service.sql('update release_request set decision = $1, decided_at = now()', [decision]);
     if (decision === 'release') await submitRelease(page, 'Sold');
@@ -243,8 +234,7 @@ test.each([
 
 test('a request can also be decided in the view of its license', async () => {
   const one = await requestRelease('there@example.com', 'Shown Here', 'New machine');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', `#license/${one.license_id}`);
+  const page = await openAs(browser, origin, service, 'support', `#license/${one.license_id}`);
   await page.getByRole('heading', { name: 'Open requests' }).waitFor();
   await page.getByText('Holder asks to release it').waitFor();
   await browser.expectAccessibleLayout(page);
@@ -261,8 +251,7 @@ async function openQueue(...labels: string[]) {
     await requestRelease(`${label.toLowerCase()}@example.com`, label, 'I sold it');
     service.clock.advance(60_000);
   }
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#requests');
+  const page = await openAs(browser, origin, service, 'support', '#requests');
   await row(page, labels[0]!).waitFor();
   return page;
 }
@@ -290,8 +279,7 @@ async function requestReleases(email: string, label: string | null, ends: readon
 test('machines with equal labels are distinguished, with the exact time on hover and by keyboard', async () => {
   const email = 'firstname.lastname@some-company.example.com';
   const license = await requestReleases(email, null, ['aaaa', 'bbbb']);
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#requests');
+  const page = await openAs(browser, origin, service, 'support', '#requests');
   const second = row(page, 'Unnamed machine …bbbb').filter({
     hasText: 'Activated 16 October with 3.2.0 · …bbbb',
   });
@@ -328,8 +316,7 @@ test('machines with equal labels are distinguished, with the exact time on hover
 
 test('Escape hides the exact time and nothing else, although the time is in a dialog with a typed reason', async () => {
   await requestReleases('escape@example.com', null, ['aabb', 'ccdd']);
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#requests');
+  const page = await openAs(browser, origin, service, 'support', '#requests');
   const first = row(page, 'Unnamed machine …aabb');
   for (const width of [1280, 320]) {
     await page.setViewportSize({ width, height: 800 });
@@ -392,8 +379,7 @@ test.each([
   'releases of machines with the label %j are distinguished in messages, buttons and the history',
   async (label, text, one, two) => {
     const { license_id, license_key } = await requestReleases('equal@example.com', label, [one, two]);
-    const page = await browser.openPage(origin);
-    await openAs(page, origin, service, 'support', '#requests');
+    const page = await openAs(browser, origin, service, 'support', '#requests');
     const names = [`${text} …${one}`, `${text} …${two}`];
     for (const name of names) {
       await button(page, `Release ${name}, as asked`).click();
@@ -618,8 +604,7 @@ test('erasure requests are sorted by days left, and an admin carries one out', a
     const received = new Date(today.getTime() - daysAgo * DAY_MS).toISOString().slice(0, 10);
     await service.sql('update erasure_request set received_on = $2 where id = $1', [id, received]);
   }
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', '#erasures');
+  const page = await openAs(browser, origin, service, 'admin', '#erasures');
   await row(page, 'calm@example.com').getByText('in 30 days').waitFor();
   expect(await page.getByRole('rowheader').allTextContents()).toEqual([
     'overdue@example.com',
@@ -652,8 +637,7 @@ test('erasure requests are sorted by days left, and an admin carries one out', a
 test('the role support sees erasure requests, but cannot carry them out', async () => {
   await service.app.get(ErasureService).request('waits@example.com', AUDIT_CONTEXT);
   await service.app.get(ErasureService).request('holder@example.com');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#erasures');
+  const page = await openAs(browser, origin, service, 'support', '#erasures');
   await row(page, 'holder@example.com').waitFor();
   expect(await page.getByRole('button', { name: /^Run/ }).count()).toBe(0);
   await page.getByText('By keyboard: J and K go through the rows.').waitFor();
@@ -675,8 +659,7 @@ test('a queue that cannot be loaded is not shown as empty', async () => {
 
 test('an erasure request that its holder cancels while an admin views it is shown as cancelled', async () => {
   const { id } = await service.app.get(ErasureService).request('changed@example.com');
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin', '#erasures');
+  const page = await openAs(browser, origin, service, 'admin', '#erasures');
   await button(page, 'Run now: the erasure of changed@example.com').click();
   await service.app.get(ErasureService).cancel(id);
   await button(dialog(page), 'Delete now').click();

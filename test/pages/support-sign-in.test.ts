@@ -158,8 +158,7 @@ test('after the end of a session a dialog asks to sign in again, and the typed t
 });
 
 test('the dialog to sign in again keeps its message when further requests are refused', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#audit');
+  const page = await openAs(browser, origin, service, 'support', '#audit');
   await page
     .getByText(/newest first/)
     .first()
@@ -276,8 +275,7 @@ test('a passkey is named and renamed by keyboard, and shows the day of its last 
 });
 
 test('a tab shows who is signed in after another person has signed in in another tab', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin');
+  const page = await openAs(browser, origin, service, 'admin');
   await page.getByText('Signed in as admin@example.com.').waitFor();
   await signInElsewhere(page, 'other@example.com');
   // Some browsers report a return without a focus.
@@ -289,8 +287,7 @@ test('a tab shows who is signed in after another person has signed in in another
 });
 
 test('the dialog to sign in again disappears when the page learns that another person has signed in', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin');
+  const page = await openAs(browser, origin, service, 'admin');
   const sendHeldCall = await holdCall(page, 'manifests', () =>
     page.getByRole('link', { name: 'Service' }).click(),
   );
@@ -308,8 +305,7 @@ test('the dialog to sign in again disappears when the page learns that another p
 test.each(['support@example.com', 'other@example.com'])(
   'a refusal that arrives after %s has signed in in another tab opens no dialog to sign in again',
   async (email) => {
-    const page = await browser.openPage(origin);
-    await openAs(page, origin, service, 'support');
+    const page = await openAs(browser, origin, service, 'support');
     const sendHeldCall = await holdCall(page, 'manifests', () =>
       page.getByRole('link', { name: 'Service' }).click(),
     );
@@ -324,8 +320,7 @@ test.each(['support@example.com', 'other@example.com'])(
 );
 
 test('an action that is refused after a sign-in in another tab is not repeated, and the page explains it', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin');
+  const page = await openAs(browser, origin, service, 'admin');
   const { license_id } = await service.issue({ email: 'action@example.com', machines_allowed: 2 });
   await find(page, 'action@example.com');
   await button(page, 'Change …').click();
@@ -349,8 +344,7 @@ test('an action that is refused after a sign-in in another tab is not repeated, 
 });
 
 test('a sign-out that arrives late does not end a session that began meanwhile', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support');
+  const page = await openAs(browser, origin, service, 'support');
   const sendHeldCall = await holdCall(page, 'session', () => button(page, 'Sign out').click());
   await signInElsewhere(page, 'other@example.com');
   await focusWindow(page);
@@ -366,8 +360,7 @@ test('a sign-out that arrives late does not end a session that began meanwhile',
 });
 
 test('the response to an earlier request for the session does not replace that to a later one', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin');
+  const page = await openAs(browser, origin, service, 'admin');
   const call = await holdNextCall(page, 'session');
   await focusWindow(page);
   const route = await call.held;
@@ -381,8 +374,7 @@ test('the response to an earlier request for the session does not replace that t
 });
 
 test('a response about the session is used while a later request has no response', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'admin');
+  const page = await openAs(browser, origin, service, 'admin');
   await signInElsewhere(page, 'other@example.com');
   const routes: Route[] = [];
   for (let i = 0; i < 2; i += 1) {
@@ -396,8 +388,7 @@ test('a response about the session is used while a later request has no response
 });
 
 test('after a sign-in of the same person in another tab, this tab continues with the new session', async () => {
-  const page = await browser.openPage(origin);
-  await openAs(page, origin, service, 'support', '#audit');
+  const page = await openAs(browser, origin, service, 'support', '#audit');
   await service.sql('delete from session');
   // No link is clicked, because the dialog may be open already: a request at the start of the page may have been refused.
   await page.evaluate('void (location.hash = "service")');
