@@ -2,6 +2,7 @@ import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { type Answer, AUDIT_CONTEXT, Service } from '../support/harness.js';
 import { downloadUrl, publish } from '../manifest/publish.js';
+import { OpenTransaction } from '../support/open-transaction.js';
 
 const service = await Service.start();
 await publish(service, '3.9', '2026-01-01T00:00:00Z');
@@ -155,18 +156,15 @@ test('machine_limit_reached contains the numbers of machines and the URLs of the
   for (const { json: other } of others) expect(text).not.toContain(other.activation.id);
 });
 
+const LOCK_LICENSE = 'select 1 from license where id = $1 for update';
+
 test('two concurrent activations of one machine create one activation, and get 201 and 200', async () => {
   const license = await service.issue();
-  const lockHolder = await service.database.connect();
-  await lockHolder.query('begin');
-  await lockHolder.query('select 1 from license where id = $1 for update', [license.license_id]);
+  const lock = await OpenTransaction.begin(service, LOCK_LICENSE, [license.license_id]);
   const responses = [service.activate(license), service.activate(license)];
-  const isOver = Promise.race(responses).then(() => true);
-  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   // Once both requests wait for the lock, both have read that the machine has no activation.
-  while (!(await Promise.race([isOver, service.sql(waiting).then((rows) => rows.length > 1)])));
-  await lockHolder.query('commit');
-  lockHolder.release();
+  await lock.untilWaiting(Promise.race(responses), 2);
+  await lock.commit();
   const answers = await Promise.all(responses);
   expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 201]);
   expect(answers[0]!.json.activation).toEqual(answers[1]!.json.activation);
@@ -176,18 +174,11 @@ test('if the expiry changes while an activation waits for the lock of the licens
   await publish(service, '7.0.0', '2027-06-01T00:00:00Z');
   const activate = async (): Promise<Answer> => {
     const license = await service.issue();
-    const lockHolder = await service.database.connect();
-    await lockHolder.query('begin');
-    await lockHolder.query('select 1 from license where id = $1 for update', [license.license_id]);
+    const lock = await OpenTransaction.begin(service, LOCK_LICENSE, [license.license_id]);
     const response = service.activate(license, 'a machine', { app_version: '7.0.0' });
-    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    const isOver = response.then(() => true);
-    while (!(await Promise.race([isOver, service.sql(waiting).then((rows) => rows.length > 0)])));
-    await lockHolder.query(`update license set expires_at = '2027-01-01' where id = $1`, [
-      license.license_id,
-    ]);
-    await lockHolder.query('commit');
-    lockHolder.release();
+    await lock.untilWaiting(response);
+    await lock.query(`update license set expires_at = '2027-01-01' where id = $1`, [license.license_id]);
+    await lock.commit();
     const answer = await response;
     // On a slow machine the time limit of the request may end first; then the test tries again.
     return answer.status === 503 ? activate() : answer;

@@ -4,6 +4,7 @@ import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { findRequest, waitUntilCarriedOut, makeDue, waitForJobs } from './harness.js';
 import { until } from '../support/until.js';
 import { Service } from '../support/harness.js';
+import { OpenTransaction } from '../support/open-transaction.js';
 
 const ADA = 'ada@example.com';
 
@@ -94,18 +95,12 @@ test('a cancelled request has no job, also if its job runs during the cancellati
   expect(await erasureJobs()).toEqual([]);
   const other = await erasures.request(ADA);
   // The job waits for the row that is being cancelled.
-  const lockHolder = await service.database.connect();
-  await lockHolder.query('begin');
-  await lockHolder.query('update erasure_request set email = null, cancelled_at = now() where id = $1', [
-    other.id,
-  ]);
+  const cancel = 'update erasure_request set email = null, cancelled_at = now() where id = $1';
+  const cancellation = await OpenTransaction.begin(service, cancel, [other.id]);
   const runningJob = erasures.runQueued(other.id);
-  const waitingForLock =
-    "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-  await until(async () => (await service.sql(waitingForLock)).length > 0);
-  await lockHolder.query(`select graphile_worker.remove_job('erasure ' || $1)`, [other.id]);
-  await lockHolder.query('commit');
-  lockHolder.release();
+  await cancellation.untilWaiting();
+  await cancellation.query(`select graphile_worker.remove_job('erasure ' || $1)`, [other.id]);
+  await cancellation.commit();
   // On a slow computer the job may fail with a lock timeout. The queue would retry it.
   await runningJob.catch(() => undefined);
   await waitForJobs(service, 'erasure');

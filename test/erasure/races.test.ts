@@ -7,8 +7,8 @@ import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { mailsTo, sell } from './harness.js';
-import { until } from '../support/until.js';
 import { AUDIT_CONTEXT, Service } from '../support/harness.js';
+import { OpenTransaction } from '../support/open-transaction.js';
 
 const ROUNDS = Array.from({ length: 20 }, (_, round) => round + 1);
 
@@ -109,19 +109,19 @@ test.each(ROUNDS)(
   },
 );
 
+const LOCK_PURCHASE = 'select 1 from purchase where transaction_id = $1 for update';
+
 test('a purchase that is recorded while the erasure waits for a lock is not erased at all', async () => {
   const email = 'between@race.example';
   await sell(service, email, 'between-before');
   await purchases.record({ transaction_id: 'between', status: 'disputed' });
   const id = await requestAsHolder(email);
   // The erasure waits for the lock of another purchase while this one is recorded.
-  const lockHolder = await service.database.connect();
-  await lockHolder.query("begin; select 1 from purchase where transaction_id = 'between-before' for update");
+  const lock = await OpenTransaction.begin(service, LOCK_PURCHASE, ['between-before']);
   const erasing = carryOut(id);
-  await waitForLockWait();
+  await lock.untilWaiting();
   await purchases.record({ transaction_id: 'between', email, status: 'paid' });
-  await lockHolder.query('commit');
-  lockHolder.release();
+  await lock.commit();
   await erasing;
   expect(await findIncompleteErasures()).toEqual([]);
   expect(await service.sql('select email from purchase where email = $1', [email])).toHaveLength(1);
@@ -138,15 +138,13 @@ test('a license that is linked to its purchase while the erasure waits for a loc
     "update license set key_hash = $2, created_at = created_at - interval '1 hour' where id = $1";
   await service.sql(setKey, [license_id, key_hash]);
   const id = await requestAsHolder(email);
-  const lockHolder = await service.database.connect();
-  await lockHolder.query("begin; select 1 from purchase where transaction_id = 'linked-before' for update");
+  const lock = await OpenTransaction.begin(service, LOCK_PURCHASE, ['linked-before']);
   const erasing = carryOut(id);
-  await waitForLockWait();
+  await lock.untilWaiting();
   expect(await purchases.record({ transaction_id: 'linked', email, status: 'paid' })).toMatchObject({
     license_id,
   });
-  await lockHolder.query('commit');
-  lockHolder.release();
+  await lock.commit();
   expect(await erasing).toMatchObject({ erased: { licenses: 2, purchases: 2 } });
   expect(await service.sql('select 1 from purchase where email = $1', [email])).toEqual([]);
   expect(await service.sql('select 1 from license where email = $1', [email])).toEqual([]);
@@ -164,10 +162,3 @@ test('of ten concurrent runs of a request one erases, and all return the same', 
   });
   expect(await mailsTo(service, email, /was deleted/)).toHaveLength(1);
 });
-
-/** Waits until a statement waits for a lock. */
-async function waitForLockWait(): Promise<void> {
-  const sql =
-    "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-  await until(async () => (await service.sql(sql)).length > 0);
-}

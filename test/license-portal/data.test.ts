@@ -9,6 +9,7 @@ import { until } from '../support/until.js';
 import { FakeClock, machineId, Service } from '../support/harness.js';
 import { Browser, COMMON_REFUSALS, commonRefusals, unseenResponses } from './harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
+import { OpenTransaction } from '../support/open-transaction.js';
 
 /** A time far in the future: the job queue uses the database's clock, so no job of an erasure request becomes due. */
 const NOON = '2096-02-10T12:00:00Z';
@@ -368,9 +369,8 @@ describe('POST and DELETE erasure', () => {
     const { id } = (await requestErasure(await signInByCode(email))).json.erasure;
     await new Browser(service).requestCode(email);
     // The statements of a sign-in before its commit.
-    const signIn = await service.database.connect();
-    await signIn.query('begin');
-    await signIn.query('delete from one_time_code where email = $1', [email]);
+    const deleteCodes = 'delete from one_time_code where email = $1';
+    const signIn = await OpenTransaction.begin(service, deleteCodes, [email]);
     await signIn.query(
       `insert into session (id, token_hash, email, created_at, expires_at)
        values (gen_random_uuid(), $2, $1, $3, $3::timestamptz + interval '1 hour')`,
@@ -381,13 +381,9 @@ describe('POST and DELETE erasure', () => {
         .get(ErasureService)
         .run(id)
         .catch(() => undefined);
-    const state = { isFinished: false };
-    const running = run().finally(() => (state.isFinished = true));
-    const waitingForLock = `select 1 from pg_stat_activity
-      where wait_event_type = 'Lock' and datname = current_database()`;
-    await until(async () => state.isFinished || (await service.sql(waitingForLock)).length > 0);
-    await signIn.query('commit');
-    signIn.release();
+    const running = run();
+    await signIn.untilWaiting(running);
+    await signIn.commit();
     // `run` returned nothing if the lock timed out: the erasure is then run again, as its job would be.
     if (!(await running)) await run();
     expect(await service.sql('select 1 from session where email = $1', [email])).toEqual([]);
@@ -399,21 +395,16 @@ describe('POST and DELETE erasure', () => {
     const holder = await signInByCode(email);
     const { id } = (await requestErasure(holder)).json.erasure;
     // The statements of an erasure before its commit.
-    const erasure = await service.database.connect();
-    await erasure.query('begin');
-    await erasure.query('select 1 from erasure_request where id = $1 for update', [id]);
+    const lock = 'select 1 from erasure_request where id = $1 for update';
+    const erasure = await OpenTransaction.begin(service, lock, [id]);
     await erasure.query('delete from session where email = $1', [email]);
     await erasure.query(
       "update erasure_request set email = null, honoured_at = $2, erased = '{}' where id = $1",
       [id, service.clock.now()],
     );
-    const state = { isFinished: false };
-    const again = requestErasure(holder).finally(() => (state.isFinished = true));
-    const waitingForLock = `select 1 from pg_stat_activity
-      where wait_event_type = 'Lock' and datname = current_database()`;
-    await until(async () => state.isFinished || (await service.sql(waitingForLock)).length > 0);
-    await erasure.query('commit');
-    erasure.release();
+    const again = requestErasure(holder);
+    await erasure.untilWaiting(again);
+    await erasure.commit();
     const { status, json } = await again;
     expect([status, json.code]).toEqual([401, 'sign_in_required']);
     expect(await service.sql('select 1 from erasure_request where email = $1', [email])).toEqual([]);

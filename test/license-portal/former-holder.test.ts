@@ -9,8 +9,8 @@ import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
 import { erase, formsOfMachine, sell } from '../erasure/harness.js';
 import { AUDIT_CONTEXT, machineId, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
-import { until } from '../support/until.js';
 import { Browser } from './harness.js';
+import { OpenTransaction } from '../support/open-transaction.js';
 
 /** The former holder and the new holder of the license. */
 const [ADA, BOB] = ['ada@leak.example', 'bob@example.com'];
@@ -137,21 +137,13 @@ test('a release request in a session by key is not stored if the license gets an
   const { json } = await service.activate(issued);
   const holder = await new Browser(service).signInByKey(issued);
   // The statements of a change of the address before its commit.
-  const change = await service.database.connect();
-  await change.query('begin');
-  await change.query('update license set email = $2, email_since = $3 where id = $1', [
-    issued.license_id,
-    'next@example.com',
-    service.clock.now(),
-  ]);
-  const state = { isFinished: false };
+  const update = 'update license set email = $2, email_since = $3 where id = $1';
+  const values = [issued.license_id, 'next@example.com', service.clock.now()];
+  const change = await OpenTransaction.begin(service, update, values);
   const path = `/activations/${json.activation.id}/release-request`;
-  const request = holder.call('POST', path, { reason: 'Lost' }).finally(() => (state.isFinished = true));
-  const waitingForLock = `select 1 from pg_stat_activity
-    where wait_event_type = 'Lock' and datname = current_database()`;
-  await until(async () => state.isFinished || (await service.sql(waitingForLock)).length > 0);
-  await change.query('commit');
-  change.release();
+  const request = holder.call('POST', path, { reason: 'Lost' });
+  await change.untilWaiting(request);
+  await change.commit();
   expect((await request).status).toBe(202);
   const stored = 'select 1 from release_request where activation_id = $1';
   expect(await service.sql(stored, [json.activation.id])).toEqual([]);

@@ -2,10 +2,10 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { erase } from '../erasure/harness.js';
-import { until } from '../support/until.js';
 import { NOW, Service } from '../support/harness.js';
 import { Browser, codeAfter, mailedCodes, wrongCode } from './harness.js';
 import { everyRow } from '../support/tables.js';
+import { OpenTransaction } from '../support/open-transaction.js';
 
 const JUST_VALID = '2026-11-20T13:09:59Z';
 const MORE_THAN_AN_HOUR_EARLIER = '2026-11-20T11:59:59Z';
@@ -189,9 +189,8 @@ test.each([
     const license = await fullLicense();
     const [browser, elsewhere] = [new Browser(service), new Browser(instance)];
     const code = await mailedCode(browser, license);
-    const lockHolder = await service.database.connect();
-    await lockHolder.query('begin');
-    await lockHolder.query('select from one_time_code where email = $1 for update', [license.email]);
+    const lock = 'select from one_time_code where email = $1 for update';
+    const transaction = await OpenTransaction.begin(service, lock, [license.email]);
     const requests = {
       'sign-in': () => signIn(browser, code),
       request: () => requestCode(elsewhere, license.hint),
@@ -201,10 +200,9 @@ test.each([
     const answers: Promise<readonly [string, number]>[] = [];
     for (const [index, name] of order.entries()) {
       answers.push(requests[name]().then(({ status }) => [name, status] as const));
-      await until(async () => (await waitingForLock()) > index);
+      await transaction.untilWaiting(undefined, index + 1);
     }
-    await lockHolder.query('commit');
-    lockHolder.release();
+    await transaction.commit();
     expect(Object.fromEntries(await Promise.all(answers))).toEqual({
       'sign-in': signedIn,
       request: requested,
@@ -212,11 +210,6 @@ test.each([
     await instance.close();
   },
 );
-
-const waitingForLock = async () => {
-  const sql = `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
-  return (await service.sql(sql)).length;
-};
 
 test('a key without the address is refused', async () => {
   const { license_key } = await fullLicense();

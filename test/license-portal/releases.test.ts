@@ -2,9 +2,9 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { waitForJobs, outbox } from '../erasure/harness.js';
-import { until } from '../support/until.js';
 import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
 import { Browser, COMMON_REFUSALS, commonRefusals, unseenResponses, withoutIds } from './harness.js';
+import { OpenTransaction } from '../support/open-transaction.js';
 
 const DAY_MS = 86_400_000;
 
@@ -112,17 +112,14 @@ describe('POST activations/:id/release-request', () => {
   test('does not lock the activation while it waits for the lock of the license', async () => {
     const license = await activatedLicense();
     const holder = await new Browser(service).signInByCode(license.email);
-    const connection = await service.database.connect();
-    await connection.query('begin');
-    await connection.query('select 1 from license where id = $1 for update', [license.license_id]);
+    const lock = 'select 1 from license where id = $1 for update';
+    const transaction = await OpenTransaction.begin(service, lock, [license.license_id]);
     const response = requestRelease(holder, license.activationId);
-    const waitingForLock = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await until(async () => (await service.sql(waitingForLock)).length > 0);
+    await transaction.untilWaiting();
     const sql = `update activation set ended_at = now(), ended_reason = 'released' where id = $1`;
-    await connection.query(`set local lock_timeout = '100ms'`);
-    const ended = await connection.query(sql, [license.activationId]).catch((error: Error) => error.message);
-    await connection.query('commit');
-    connection.release();
+    await transaction.query(`set local lock_timeout = '100ms'`);
+    const ended = await transaction.query(sql, [license.activationId]).catch((error: Error) => error.message);
+    await transaction.commit();
     expect(ended).toMatchObject({ rowCount: 1 });
     expect((await response).status).toBe(202);
     expect(await readRequests(license.activationId)).toEqual([]);

@@ -6,6 +6,7 @@ import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
 import { Browser } from './harness.js';
 import { withRowLocks } from '../support/tables.js';
 import { freePort } from '../support/processes/server-process.js';
+import { OpenTransaction } from '../support/open-transaction.js';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -261,17 +262,12 @@ describe('a session by key ends', () => {
 
   test('and shows no data of the next holder to a request that runs while the license gets another address', async () => {
     const { license_id, byKey } = await beginSessions('read-meanwhile@example.com');
-    const staff = await service.database.connect();
-    await staff.query('begin; lock table license in access exclusive mode');
-    const state = { isAnswered: false };
-    const read = byKey.call('GET', '/session').finally(() => (state.isAnswered = true));
-    const waitingForLock = `select 1 from pg_stat_activity
-      where wait_event_type = 'Lock' and datname = current_database()`;
-    await until(async () => state.isAnswered || (await service.sql(waitingForLock)).length > 0);
+    const staff = await OpenTransaction.begin(service, 'lock table license in access exclusive mode');
+    const read = byKey.call('GET', '/session');
+    await staff.untilWaiting(read);
     await staff.query("update license set email = 'next-holder@example.com' where id = $1", [license_id]);
     await staff.query('delete from session where license_id = $1', [license_id]);
-    await staff.query('commit');
-    staff.release();
+    await staff.commit();
     const { status, text } = await read;
     expect([200, 204]).toContain(status);
     expect(text).not.toContain('next-holder@example.com');
@@ -279,23 +275,14 @@ describe('a session by key ends', () => {
 
   test('and does not begin if the key is replaced while the holder signs in', async () => {
     const license = await service.issue({ email: 'meanwhile@example.com' });
-    const staff = await service.database.connect();
-    await staff.query('begin');
-    await staff.query('update license set key_hash = $2 where id = $1', [
-      license.license_id,
-      randomBytes(32),
-    ]);
+    const replaceKey = 'update license set key_hash = $2 where id = $1';
+    const staff = await OpenTransaction.begin(service, replaceKey, [license.license_id, randomBytes(32)]);
     const signIn = newBrowser().call('POST', '/session', {
       email: license.email,
       license_key: license.license_key,
     });
-    const waitingForLock = `select 1 from pg_stat_activity
-      where wait_event_type = 'Lock' and datname = current_database()`;
-    const state = { isAnswered: false };
-    void signIn.then(() => (state.isAnswered = true));
-    await until(async () => state.isAnswered || (await service.sql(waitingForLock)).length > 0);
-    await staff.query('commit');
-    staff.release();
+    await staff.untilWaiting(signIn);
+    await staff.commit();
     // On an overloaded machine the answer may be 503.
     expect([404, 503]).toContain((await signIn).status);
     const sessions = await service.sql('select 1 from session where license_id = $1', [license.license_id]);

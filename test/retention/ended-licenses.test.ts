@@ -5,6 +5,7 @@ import { deleteExpired } from '../../src/retention/deletion.js';
 import { createRetentionPolicy } from '../../src/retention/policy.js';
 import { NOW, Service } from '../support/harness.js';
 import { RetentionHarness } from './harness.js';
+import { OpenTransaction } from '../support/open-transaction.js';
 
 /* When the activations of an ended license end, and when the license is deleted (docs/decisions/0023). */
 
@@ -143,13 +144,11 @@ test('all due activations are ended, also more than one batch, and none of a val
 
 test('a license that is corrected during a run keeps its activations', async () => {
   const license = await endedLicense('expired');
-  const staff = await service.database.connect();
-  await staff.query('begin');
-  await staff.query('update license set expires_at = null where id = $1', [license.license_id]);
+  const renewal = 'update license set expires_at = null where id = $1';
+  const staff = await OpenTransaction.begin(service, renewal, [license.license_id]);
   // The run skips rows that another transaction has locked.
   expect(await runAt(TWELVE_MONTHS.on)).toEqual({ licenses: 0, activations: 0 });
-  await staff.query('commit');
-  staff.release();
+  await staff.commit();
   expect(await runAt(TWELVE_MONTHS.on)).toEqual({ licenses: 0, activations: 0 });
   expect((await service.heartbeat(license.token)).status).toBe(200);
 });

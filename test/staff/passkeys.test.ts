@@ -11,6 +11,7 @@ import { until } from '../support/until.js';
 import { AUDIT_CONTEXT, NOW, Service, type Answer } from '../support/harness.js';
 import { Browser, lastAuditEvent, createPrintedLink, signInStaff } from '../support-api/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
+import { OpenTransaction } from '../support/open-transaction.js';
 
 const MINUTE_MS = 60_000;
 /** Flags of the authenticator data (WebAuthn): the person was present, and the person was verified. */
@@ -53,16 +54,10 @@ async function signInWith(
 
 /** Removes a staff member while a request is answered: the removal is committed when the request waits for its lock. */
 async function duringRemoval(id: string, request: () => Promise<Answer>): Promise<Answer> {
-  const removal = await service.database.connect();
-  await removal.query('begin');
-  await removal.query('delete from staff where id = $1', [id]);
-  const state = { isFinished: false };
-  const answer = request().finally(() => (state.isFinished = true));
-  const waitingForLock = `select 1 from pg_stat_activity
-    where wait_event_type = 'Lock' and datname = current_database()`;
-  await until(async () => state.isFinished || (await service.sql(waitingForLock)).length > 0);
-  await removal.query('commit');
-  removal.release();
+  const removal = await OpenTransaction.begin(service, 'delete from staff where id = $1', [id]);
+  const answer = request();
+  await removal.untilWaiting(answer);
+  await removal.commit();
   return answer;
 }
 
@@ -504,21 +499,14 @@ describe('a passkey', () => {
     const attacker = new Browser(service);
     expect((await signInWith(authenticator, {}, attacker)).status).toBe(204);
     const { options } = (await attacker.post('passkeys/options', {})).json;
-    const removal = await service.database.connect();
-    await removal.query('begin');
-    await removal.query('select 1 from staff where id = $1 for no key update', [id]);
-    const state = { isFinished: false };
-    const another = attacker
-      .post('passkeys', { response: new Authenticator(ORIGIN).create(options) })
-      .finally(() => (state.isFinished = true));
-    const waitingForLock = `select 1 from pg_stat_activity
-      where wait_event_type = 'Lock' and datname = current_database()`;
-    await until(async () => state.isFinished || (await service.sql(waitingForLock)).length > 0);
+    const lock = 'select 1 from staff where id = $1 for no key update';
+    const removal = await OpenTransaction.begin(service, lock, [id]);
+    const another = attacker.post('passkeys', { response: new Authenticator(ORIGIN).create(options) });
+    await removal.untilWaiting(another);
     await removal.query('delete from session where token_hash = $1', [
       hash('sha256', attacker.cookies.get('mooring_staff')!, 'buffer'),
     ]);
-    await removal.query('commit');
-    removal.release();
+    await removal.commit();
     const { status, json } = await another;
     expect([status, json.code]).toEqual([401, 'sign_in_required']);
     expect((await browser.get('passkeys')).json).toEqual({

@@ -5,6 +5,7 @@ import { Sessions } from '../../src/http/sessions/sessions.js';
 import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
 import { Browser, lastAuditEvent, createPrintedLink, signInStaff } from '../support-api/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
+import { OpenTransaction } from '../support/open-transaction.js';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -42,15 +43,10 @@ describe('a link', () => {
   test('signs in only one of several concurrent requests', async () => {
     const secret = await createLink();
     // The lock makes at least two requests read the link before one can use it.
-    const lockHolder = await service.database.connect();
-    await lockHolder.query('begin; select 1 from staff_link for update');
+    const lock = await OpenTransaction.begin(service, 'select 1 from staff_link for update');
     const requests = Array.from({ length: 4 }, () => signIn(secret));
-    const waitingForLock = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    const isAnswered = Promise.race(requests).then(() => true);
-    const isWaiting = async () => (await service.sql(waitingForLock)).length >= 2;
-    while (!(await Promise.race([isAnswered, isWaiting()])));
-    await lockHolder.query('commit');
-    lockHolder.release();
+    await lock.untilWaiting(Promise.race(requests), 2);
+    await lock.commit();
     // If all requests exceed a time limit on a slow machine, the link is still valid.
     const answers = [...(await Promise.all(requests)), await signIn(secret)];
     expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
