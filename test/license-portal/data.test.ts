@@ -7,9 +7,10 @@ import { RetentionJob } from '../../src/retention/retention.job.js';
 import { waitForJobs, outbox, sell } from '../erasure/harness.js';
 import { until } from '../support/until.js';
 import { FakeClock, machineId, Service } from '../support/harness.js';
-import { Browser, COMMON_REFUSALS, commonRefusals, unseenResponses } from './harness.js';
+import { Browser, COMMON_REFUSALS, commonRefusals } from './harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 import { OpenTransaction } from '../support/open-transaction.js';
+import { unseenResponses } from '../support/http/openapi.js';
 
 /** A time far in the future: the job queue uses the database's clock, so no job of an erasure request becomes due. */
 const NOON = '2096-02-10T12:00:00Z';

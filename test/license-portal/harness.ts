@@ -1,7 +1,6 @@
 import { outbox } from '../erasure/harness.js';
 import { until } from '../support/until.js';
 import type { Answer, Service } from '../support/harness.js';
-import { documentedAnswers, seenAnswers } from '../support/http/openapi.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 import { ORIGIN, CookieClient } from '../support/http/cookie-client.js';
 
@@ -106,15 +105,3 @@ export const COMMON_REFUSALS = [
   [500, 'internal_error'],
   [503, 'unavailable'],
 ];
-
-/**
- * Lists the responses of these routes in docs/openapi.yaml that the tests of the calling file have not received so far, each as
- * `METHOD template status`.
- * @param routes matches the responses in this form
- */
-export function unseenResponses(routes: RegExp): string[] {
-  const documented = documentedAnswers().filter((answer) => routes.test(answer));
-  if (documented.length === 0)
-    throw new Error(`docs/openapi.yaml documents no response that matches ${routes}`);
-  return documented.filter((answer) => !seenAnswers().has(answer));
-}

@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { waitForJobs, outbox } from '../erasure/harness.js';
 import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
-import { Browser, COMMON_REFUSALS, commonRefusals, unseenResponses, withoutIds } from './harness.js';
+import { Browser, COMMON_REFUSALS, commonRefusals, withoutIds } from './harness.js';
 import { OpenTransaction } from '../support/open-transaction.js';
+import { unseenResponses } from '../support/http/openapi.js';
 
 const DAY_MS = 86_400_000;
 

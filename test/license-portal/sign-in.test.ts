@@ -3,7 +3,8 @@ import { hash } from 'node:crypto';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { sell } from '../erasure/harness.js';
 import { NOW, Service } from '../support/harness.js';
-import { Browser, COMMON_REFUSALS, commonRefusals, unseenResponses, withoutIds } from './harness.js';
+import { Browser, COMMON_REFUSALS, commonRefusals, withoutIds } from './harness.js';
+import { unseenResponses } from '../support/http/openapi.js';
 
 const service = await Service.start();
 beforeEach(() => service.clock.set(NOW));

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from '@jest/globals';
 import type pg from 'pg';
-import type { Service } from './harness.js';
+import type { Answer, Service } from './harness.js';
 
 /** Runs a function while another transaction locks a table, so that statements that need the table wait. */
 export function withTableLock<Result>(
@@ -86,6 +87,26 @@ export async function whileGone<Result>(
   } finally {
     await service.sql(`alter table renamed_by_test rename to ${table}`);
   }
+}
+
+/**
+ * Expects that a request is answered with 500 while a table does not exist, and with 503 while it is locked.
+ * @param lockedTable the table that is locked, if it is another one
+ */
+export async function expectFailures(
+  service: Service,
+  table: string,
+  request: () => Promise<Answer>,
+  lockedTable = table,
+): Promise<void> {
+  const answers = [
+    await whileGone(service, table, request),
+    await whileLocked(service, lockedTable, request),
+  ];
+  expect(answers.map(({ status, json }) => [status, json.code, json.client_action])).toEqual([
+    [500, 'internal_error', 'retry'],
+    [503, 'unavailable', 'retry'],
+  ]);
 }
 
 /** Reads every row of every table, including those of the job queue, as `table: row`. */

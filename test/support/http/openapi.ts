@@ -74,6 +74,18 @@ export function documentedAnswers(): string[] {
 }
 
 /**
+ * Lists the responses of these routes in docs/openapi.yaml that the tests of the calling file have not received so far, each as
+ * `METHOD template status`.
+ * @param routes matches the responses in this form
+ */
+export function unseenResponses(routes: RegExp): string[] {
+  const documented = documentedAnswers().filter((answer) => routes.test(answer));
+  if (documented.length === 0)
+    throw new Error(`docs/openapi.yaml documents no response that matches ${routes}`);
+  return documented.filter((answer) => !seenAnswers().has(answer));
+}
+
+/**
  * Checks a response. @returns a sentence for each violation, none if the response is as documented
  * @param path the path of the request; a query string is ignored
  */
