@@ -26,8 +26,7 @@ const { service, origin } = await startForBrowser({ environment: { LANGUAGES_DIR
 const browser = TestBrowser.startForFile();
 
 test('a language in LANGUAGES_DIR is used and offered, and messages that it lacks are in English', async () => {
-  const page = await browser.openPage(origin, { locale: 'nl-BE' });
-  await page.goto('/portal/');
+  const page = await browser.openPage(origin, { locale: 'nl-BE', path: '/portal/' });
   await page.getByRole('heading', { level: 1, name: 'Waar is mijn licentie actief?' }).waitFor();
   await page.getByLabel('E-mail address').waitFor();
   const names = await page.getByLabel('Language').locator('option').allTextContents();
@@ -45,8 +44,7 @@ test('a language in LANGUAGES_DIR is used and offered, and messages that it lack
 });
 
 test('descriptions of stored data that a language lacks are in English, and marked as such', async () => {
-  const page = await browser.openPage(origin, { locale: 'nl' });
-  await page.goto('/privacy/');
+  const page = await browser.openPage(origin, { locale: 'nl', path: '/privacy/' });
   const header = page.getByRole('rowheader');
   await header.getByText('Licenties', { exact: true }).waitFor();
   await page.getByText('Descriptions without a translation are in English.').waitFor();
@@ -59,8 +57,7 @@ test('descriptions of stored data that a language lacks are in English, and mark
 });
 
 test('a language with a region is chosen in the footer and shown, also after a reload', async () => {
-  const page = await browser.openPage(origin);
-  await page.goto('/portal/');
+  const page = await browser.openPage(origin, { path: '/portal/' });
   await page.getByLabel('Language').selectOption('pt-BR');
   const heading = page.getByRole('heading', { level: 1, name: 'Onde minha licença está ativa?' });
   await heading.waitFor();
@@ -70,8 +67,7 @@ test('a language with a region is chosen in the footer and shown, also after a r
 });
 
 test('markup in a language file is shown as text, and a long word does not widen the page', async () => {
-  const page = await browser.openPage(origin, { locale: 'sv' });
-  await page.goto('/portal/');
+  const page = await browser.openPage(origin, { locale: 'sv', path: '/portal/' });
   const heading = page.getByRole('heading', { level: 1 });
   await heading.getByText(MARKUP).waitFor();
   expect(await page.locator('main img, main b').count()).toBe(0);
@@ -81,8 +77,7 @@ test('markup in a language file is shown as text, and a long word does not widen
 });
 
 test('a page in a language that is written from right to left has that direction', async () => {
-  const page = await browser.openPage(origin, { locale: 'ar' });
-  await page.goto('/portal/');
+  const page = await browser.openPage(origin, { locale: 'ar', path: '/portal/' });
   await page.getByRole('heading', { level: 1, name: 'أين ترخيصي مفعّل؟' }).waitFor();
   expect(await page.evaluate('document.documentElement.dir')).toBe('rtl');
   await browser.expectAccessibleLayout(page);

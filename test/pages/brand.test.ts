@@ -50,8 +50,7 @@ test.each([
 ])(
   '%s shows the product, the vendor, the logo, the accent colour and the support contact',
   async (path, title) => {
-    const page = await browser.openPage(origin);
-    await page.goto(path);
+    const page = await browser.openPage(origin, { path });
     await page.locator('header').getByText(PRODUCT, { exact: true }).waitFor();
     await page.getByText(`From ${VENDOR}`).waitFor();
     const support = page.locator('footer').getByRole('link', { name: 'help@example.com' });
@@ -66,8 +65,7 @@ test.each([
 );
 
 test('a logo that is opened as a page runs no script', async () => {
-  const page = await browser.openPage(origin);
-  await page.goto('/brand/logo');
+  const page = await browser.openPage(origin, { path: '/brand/logo' });
   expect(await page.evaluate('document.querySelector("rect").getAttribute("fill")')).toBe('#7a1fa2');
   expect(await page.title()).toBe('');
   // Chromium reports each of the two scripts at least once.
@@ -77,8 +75,7 @@ test('a logo that is opened as a page runs no script', async () => {
 });
 
 test('dark pages have an accent colour of their own', async () => {
-  const page = await browser.openPage(origin, { colorScheme: 'dark' });
-  await page.goto('/portal/');
+  const page = await browser.openPage(origin, { colorScheme: 'dark', path: '/portal/' });
   await page.getByText(`From ${VENDOR}`).waitFor();
   const { accent } = (await service.call('GET', '/brand')).json;
   expect(await readAccent(page)).toBe(accent.dark);
@@ -86,8 +83,7 @@ test('dark pages have an accent colour of their own', async () => {
 });
 
 test('the privacy page shows the privacy contact', async () => {
-  const page = await browser.openPage(origin);
-  await page.goto('/privacy/');
+  const page = await browser.openPage(origin, { path: '/privacy/' });
   const contact = page.locator('main').getByRole('link', { name: 'example.com/privacy' });
   expect(await contact.getAttribute('href')).toBe(PRIVACY);
   await browser.expectAccessibleLayout(page);

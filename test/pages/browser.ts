@@ -128,7 +128,7 @@ export class TestBrowser {
   }
 
   /** Opens a page in a new context, which has no cookies and no cache. */
-  async openPage(origin: string, { now = NOW, ...options }: PageOptions = {}): Promise<Page> {
+  async openPage(origin: string, { now = NOW, path, ...options }: PageOptions = {}): Promise<Page> {
     const context = await this.#browser!.newContext({
       locale: 'en-GB',
       timezoneId: 'UTC',
@@ -148,7 +148,9 @@ export class TestBrowser {
       if (['error', 'warning'].includes(message.type()) && !isProvoked(message))
         this.faults.push(`${message.text()} ${message.location().url}`);
     });
-    return context.newPage();
+    const page = await context.newPage();
+    if (path !== undefined) await page.goto(path);
+    return page;
   }
 
   /** Closes the pages of a test, and fails the test if one of them had a fault. */
@@ -213,4 +215,6 @@ export class TestBrowser {
 interface PageOptions extends BrowserContextOptions {
   /** The time of the browser's clock. */
   readonly now?: string;
+  /** What the page loads; by default nothing. */
+  readonly path?: string;
 }

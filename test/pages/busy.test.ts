@@ -76,8 +76,7 @@ async function expectBusy(page: Page, { hash, opener, values = {}, name, request
 test('a busy button of the portal says so, moves nothing, keeps the focus and cannot be pressed again', async () => {
   const license = await service.issue({ email: 'ada@example.com' });
   await activateMachine(service, license, 'Studio Mac');
-  const page = await browser.openPage(origin);
-  await page.goto('/portal/');
+  const page = await browser.openPage(origin, { path: '/portal/' });
   const values = { email: license.email, license_key: license.license_key };
   await expectBusy(page, { values, name: 'Show my machines', request: ['POST', 'session'] });
   await page.getByRole('button', { name: 'I lost my key' }).click();

@@ -18,8 +18,7 @@ test.each([
     const { signIn, machines, release } = BUILT_IN_LANGUAGES[tag]!.portal;
     const license = await service.issue({ email: `${tag}@example.com`, machines_allowed: 2 });
     await activateMachine(service, license, 'Mac A');
-    const page = await browser.openPage(origin, { locale });
-    await page.goto('/portal/');
+    const page = await browser.openPage(origin, { locale, path: '/portal/' });
     const submit = page.getByRole('button', { name: signIn.submit });
     await submit.click();
     await expectNoEnglish(page, tag, page.getByText(signIn.missingKey));

@@ -58,8 +58,7 @@ async function openByCode(): Promise<Page> {
 
 test('the search for English text finds it on an English page', async () => {
   expect(findEnglishPieces('de').length).toBeGreaterThan(150);
-  const page = await browser.openPage(origin, { now: START });
-  await page.goto('/portal/');
+  const page = await browser.openPage(origin, { now: START, path: '/portal/' });
   const label = page.getByLabel('License key');
   await expect(expectGerman(page, label)).rejects.toThrow('Sign in to see every machine');
 });

@@ -108,8 +108,7 @@ describe.each(PAGES)('%s', (path) => {
   });
 
   test('opens in the browser without an error, and has one main heading', async () => {
-    const page = await browser.openPage(origin);
-    await page.goto(path);
+    const page = await browser.openPage(origin, { path });
     await page.getByRole('heading', { level: 1 }).waitFor();
     expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
     expect(await page.locator('.late').count()).toBe(0);
@@ -173,8 +172,7 @@ test('with an https PUBLIC_URL browsers are required to use TLS only (HSTS)', as
 });
 
 test('the browser blocks what the content security policy forbids, and each violation is a fault, which fails a test', async () => {
-  const page = await browser.openPage(origin);
-  await page.goto('/portal/');
+  const page = await browser.openPage(origin, { path: '/portal/' });
   const attempts = {
     "fetch('http://127.0.0.1:9/').catch(() => {})": /connect-src/,
     "document.body.append(Object.assign(new Image(), { src: 'http://127.0.0.1:9/x.png' }))": /img-src/,
@@ -201,8 +199,7 @@ test.each([
 });
 
 test('the page of the errors is readable at each width, in light and dark mode, and uses its own style alone', async () => {
-  const page = await browser.openPage(origin);
-  await page.goto('/docs/errors#license_expired');
+  const page = await browser.openPage(origin, { path: '/docs/errors#license_expired' });
   await page.getByRole('heading', { name: 'license_expired' }).waitFor();
   await browser.expectAccessibleLayout(page);
   expect(await page.evaluate('getComputedStyle(document.documentElement).colorScheme')).toBe('light dark');

@@ -70,8 +70,7 @@ test('a click loads the page again if an update of the service has removed the f
 });
 
 test('what was typed before an update of the service is kept while the page loads itself again, once', async () => {
-  const page = await browser.openPage(origin);
-  await page.goto('/portal/');
+  const page = await browser.openPage(origin, { path: '/portal/' });
   const email = page.getByLabel('E-mail');
   const key = page.getByLabel('License key');
   await email.fill('ada');

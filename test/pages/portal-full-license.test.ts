@@ -123,8 +123,7 @@ test('from a full license to a running application: four clicks and one code', a
 test('without a release left: support is asked with a reason and releases, and the application then runs', async () => {
   await withRefusedApplication(async (application, license) => {
     await insertSelfRelease(service, license.license_id);
-    const page = await browser.openPage(origin);
-    await page.goto(application.releaseUrl);
+    const page = await browser.openPage(origin, { path: application.releaseUrl });
     const mail = () => page.getByRole('button', { name: 'Mail me a code' }).click();
     const code = await codeAfter(service, license.email, mail);
     await page.getByLabel('Code', { exact: true }).fill(code);
@@ -201,8 +200,7 @@ async function decideRequest(activationId: string, decision: 'decline' | 'releas
 
 test('the whole way from a full license to a running application needs only the keyboard', async () => {
   await withRefusedApplication(async (application, license) => {
-    const page = await browser.openPage(origin);
-    await page.goto(application.releaseUrl);
+    const page = await browser.openPage(origin, { path: application.releaseUrl });
     const press = async (name: string) => {
       await tabTo(page.getByRole('button', { name, exact: true }));
       await page.keyboard.press('Enter');
@@ -296,8 +294,7 @@ test('a link that has expired says so and leads to the usual sign-in', async () 
   const license = await issueFullLicense();
   const { json } = await service.activate(license, 'new');
   service.clock.advance(10 * 60_000);
-  const page = await browser.openPage(origin);
-  await page.goto(json['release_url'] as string);
+  const page = await browser.openPage(origin, { path: json['release_url'] as string });
   await page.getByRole('button', { name: 'Mail me a code' }).click();
   await page.getByRole('alert').getByText('This link was good for 10 minutes and one sign-in.').waitFor();
   await browser.expectAccessibleLayout(page);
@@ -310,16 +307,14 @@ test('after the sign-in the link shows the license in this browser, and elsewher
   const license = await issueFullLicense();
   const { json } = await service.activate(license, 'new');
   const link = json['release_url'] as string;
-  const page = await browser.openPage(origin);
-  await page.goto(link);
+  const page = await browser.openPage(origin, { path: link });
   const mail = () => page.getByRole('button', { name: 'Mail me a code' }).click();
   await page.getByLabel('Code', { exact: true }).fill(await codeAfter(service, license.email, mail));
   await machineRow(page, 'Old Mac').waitFor();
   await page.reload();
   await machineRow(page, 'Old Mac').waitFor();
 
-  const elsewhere = await browser.openPage(origin);
-  await elsewhere.goto(link);
+  const elsewhere = await browser.openPage(origin, { path: link });
   await elsewhere.getByRole('button', { name: 'Mail me a code' }).click();
   await elsewhere
     .getByRole('alert')
@@ -333,8 +328,7 @@ test('after the sign-in the link shows the license in this browser, and elsewher
 test('after a sign-out the page offers the usual sign-in, because its link is used', async () => {
   const license = await issueFullLicense();
   const { json } = await service.activate(license, 'new');
-  const page = await browser.openPage(origin);
-  await page.goto(json['release_url'] as string);
+  const page = await browser.openPage(origin, { path: json['release_url'] as string });
   const mail = () => page.getByRole('button', { name: 'Mail me a code' }).click();
   await page.getByLabel('Code', { exact: true }).fill(await codeAfter(service, license.email, mail));
   await machineRow(page, 'Old Mac').waitFor();
@@ -346,8 +340,7 @@ test('after a sign-out the page offers the usual sign-in, because its link is us
 test('if the link expires while the code is awaited, another code cannot be mailed, and the page says why', async () => {
   const license = await issueFullLicense();
   const { json } = await service.activate(license, 'new');
-  const page = await browser.openPage(origin);
-  await page.goto(json['release_url'] as string);
+  const page = await browser.openPage(origin, { path: json['release_url'] as string });
   await page.getByRole('button', { name: 'Mail me a code' }).click();
   await page.getByLabel('Code', { exact: true }).waitFor();
   service.clock.advance(10 * 60_000);
@@ -413,8 +406,7 @@ test('the link names the machine that waits, also one without a label or with a 
 });
 
 test('markup in the hash of the URL is not rendered', async () => {
-  const page = await browser.openPage(origin);
-  await page.goto('/portal/#release=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E');
+  const page = await browser.openPage(origin, { path: '/portal/#release=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E' });
   await page.getByRole('button', { name: 'Mail me a code' }).click();
   await page.getByRole('alert').getByText('This link was good for 10 minutes and one sign-in.').waitFor();
   expect(await page.locator('img[src="x"]').count()).toBe(0);

@@ -17,8 +17,7 @@ const code = (page: Page) => page.getByLabel('Code', { exact: true });
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
 
 async function open(): Promise<Page> {
-  const page = await browser.openPage(origin);
-  await page.goto('/portal/');
+  const page = await browser.openPage(origin, { path: '/portal/' });
   await key(page).waitFor();
   return page;
 }

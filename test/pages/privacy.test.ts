@@ -22,8 +22,7 @@ interface PrivacyData {
 }
 
 test('every table and every column that the service reports is shown, each once', async () => {
-  const page = await browser.openPage(origin);
-  await page.goto('/privacy/');
+  const page = await browser.openPage(origin, { path: '/privacy/' });
   await page.getByRole('table', { name: 'About license holders' }).waitFor();
   await browser.expectAccessibleLayout(page);
   const { tables } = (await service.call('GET', '/privacy/data')).json as PrivacyData;
@@ -38,8 +37,7 @@ test('every table and every column that the service reports is shown, each once'
 });
 
 test('the page shows what was last deleted, and how old the oldest row is', async () => {
-  const page = await browser.openPage(origin);
-  await page.goto('/privacy/');
+  const page = await browser.openPage(origin, { path: '/privacy/' });
   const telemetry = page.getByRole('row', { name: 'Telemetry of past days' });
   await telemetry.getByText('24 months from the day it was received').waitFor();
   await telemetry.getByText('21 November 2024').waitFor();

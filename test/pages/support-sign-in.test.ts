@@ -48,13 +48,11 @@ test('with a link a staff member creates a passkey, and signs in with it from th
 
 test('the secret of a link is removed from the URL at once, and a link works once, after a click', async () => {
   const link = await createSignInLink(service, 'support', 'once@example.com');
-  const first = await browser.openPage(origin);
-  await first.goto(link);
+  const first = await browser.openPage(origin, { path: link });
   await title(first, 'Sign in with this link').waitFor();
   expect(first.url()).toBe(`${origin}/support/`);
 
-  const second = await browser.openPage(origin);
-  await second.goto(link);
+  const second = await browser.openPage(origin, { path: link });
   await button(second, 'Sign in with this link').click();
   await title(second, 'Make a passkey').waitFor();
   await button(first, 'Sign in with this link').click();
@@ -65,8 +63,7 @@ test('the secret of a link is removed from the URL at once, and a link works onc
 });
 
 test('a link that has signed in is not sent again if the session could not be read after it', async () => {
-  const page = await browser.openPage(origin);
-  await page.goto(await createSignInLink(service, 'support', 'read-again@example.com'));
+  const page = await browser.openPage(origin, { path: await createSignInLink(service, 'support', 'read-again@example.com') });
   await title(page, 'Sign in with this link').waitFor();
   const session = '**/support/api/session';
   await page.route(session, (route) => route.fulfill({ status: 503 }));
@@ -78,8 +75,7 @@ test('a link that has signed in is not sent again if the session could not be re
 });
 
 test('a link that is pasted into the open page works too', async () => {
-  const page = await browser.openPage(origin);
-  await page.goto('/support/');
+  const page = await browser.openPage(origin, { path: '/support/' });
   await title(page, 'Sign in').waitFor();
   const link = await createSignInLink(service, 'support', 'pasted@example.com');
   await page.evaluate(`location.hash = ${JSON.stringify(link.slice(link.indexOf('#')))}`);
