@@ -9,7 +9,7 @@ import { publicJwk } from '../../src/keys/ed25519/ed25519.js';
 import { manifestBytes, signManifest } from '../../src/keys/manifests/signed-manifest.js';
 import { nextManifest } from '../../src/manifest/manifest.rules.js';
 import { SmtpServer } from '../mail/smtp-server.js';
-import { createDatabase, Service, connect, type TestDatabase } from '../support/harness.js';
+import { createDatabase, Service, connect } from '../support/harness.js';
 import { MAIN, Terminal, type Run } from '../support/processes/cli-harness.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
 import { freePort } from '../support/processes/server-process.js';
@@ -20,27 +20,21 @@ const SECRET = 'canary-secret-5f1c';
 type Settings = Record<string, string | undefined>;
 
 /** A production with its own database and secrets, in which no service runs. */
-let database: TestDatabase;
-let terminal: Terminal;
-let production: Settings;
+const database = await createDatabase();
+const terminal = new Terminal({});
+const secrets = await terminal.init('secrets');
+const production = {
+  ...PRODUCTION_SETTINGS,
+  ...secrets,
+  DATABASE_URL: database.url,
+  PORT: String(await freePort()),
+  TOMBSTONE_FILE: terminal.file('erased.txt'),
+};
+await terminal.json(['staff', 'add', 'ada@example.com', '--role', 'admin'], { env: production });
+await terminal.json(['license', 'issue', '--email', 'ada@example.com'], { env: production });
 /** A mail server that refuses each sign-in, and so also a program that uses a port. */
-let mailServer: SmtpServer;
-beforeAll(async () => {
-  database = await createDatabase();
-  terminal = new Terminal({});
-  const secrets = await terminal.init('secrets');
-  production = {
-    ...PRODUCTION_SETTINGS,
-    ...secrets,
-    DATABASE_URL: database.url,
-    PORT: String(await freePort()),
-    TOMBSTONE_FILE: terminal.file('erased.txt'),
-  };
-  await terminal.json(['staff', 'add', 'ada@example.com', '--role', 'admin'], { env: production });
-  await terminal.json(['license', 'issue', '--email', 'ada@example.com'], { env: production });
-  mailServer = await SmtpServer.start();
-  mailServer.misbehave('auth', 535);
-});
+const mailServer = await SmtpServer.start();
+mailServer.misbehave('auth', 535);
 
 /** Runs `mooring doctor --json` with changed settings. */
 async function diagnose(changes: Settings = {}): Promise<Run & { checks: Finding[]; failures: Finding[] }> {

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { beforeAll, expect, jest, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import type pg from 'pg';
 import { FIND_BY_KEY } from '../../src/activation/attempt-reads.js';
 import { DeadlineClient } from '../../src/database/deadline-client.js';
@@ -14,7 +14,7 @@ import {
   insertMillionLicenses,
 } from '../support/databases/million-licenses.js';
 import { Browser } from '../license-portal/harness.js';
-import { signInStaff, type Browser as StaffBrowser } from '../support-api/harness.js';
+import { signInStaff } from '../support-api/harness.js';
 
 /*
  * The cost of a request does not depend on the number of customers. The test records the statements that the service runs, and
@@ -38,26 +38,18 @@ interface Statement {
   readonly values?: unknown[];
 }
 
-let service: Service;
-let admin: StaffBrowser;
-let holder: Browser;
-let license: { license_key: string; email: string };
-let token: string;
+const service = await Service.start();
+const admin = await signInStaff(service, 'admin');
+await insertMillionLicenses(service.database);
+const license = await service.issue({ machines_allowed: 1_000 });
+const token: string = (await retryWhileUnavailable(() => service.activate(license))).json.token;
+const replaced = await service.issue();
+await retryWhileUnavailable(() => service.activate(replaced));
+await service.app.get(LicensesService).rekey(replaced.license_id, { actor: 'test', reason: 'a test' });
 /** The key and the address that a machine activated with before the license was rekeyed. */
-let rekeyed: { license_key: string; email: string };
-beforeAll(async () => {
-  service = await Service.start();
-  admin = await signInStaff(service, 'admin');
-  await insertMillionLicenses(service.database);
-  license = await service.issue({ machines_allowed: 1_000 });
-  token = (await retryWhileUnavailable(() => service.activate(license))).json.token;
-  const replaced = await service.issue();
-  await retryWhileUnavailable(() => service.activate(replaced));
-  await service.app.get(LicensesService).rekey(replaced.license_id, { actor: 'test', reason: 'a test' });
-  rekeyed = replaced;
-  holder = new Browser(service);
-  await retryWhileUnavailable(() => holder.call('POST', '/session', license));
-});
+const rekeyed = replaced;
+const holder = new Browser(service);
+await retryWhileUnavailable(() => holder.call('POST', '/session', license));
 
 /** Records the statements that the service runs for a request. */
 async function statementsOf(work: () => Promise<Answer>): Promise<Statement[]> {

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Config } from '../../src/core/config.js';
 import { licenseKeySecret } from '../../src/keys/key-material.js';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { Random } from '../client/random.js';
 import { runs } from '../fuzz/fuzz.js';
-import { activation, call, createDatabase, type TestDatabase } from '../support/harness.js';
+import { activation, call, createDatabase } from '../support/harness.js';
 import { report, TAKES_PURCHASES } from '../support/http/webhook.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
@@ -35,35 +35,26 @@ const random = new Random(seed);
 
 const directory = temporaryFolder();
 const preload = pathToFileURL(join(import.meta.dirname, 'fast-events.mjs')).href;
-let database: TestDatabase;
-let pool: pg.Pool;
-let receiver: EventReceiver;
-let terminal: Terminal;
-let keys: LicenseKeys;
-let token: string;
 /** The ports of the instances that are killed, and of the one that keeps running. */
 const ports: number[] = [];
-let steadyPort: number;
 const running = new Set<ServerProcess>();
 let kills = 0;
 const over = new AbortController();
 
-beforeAll(async () => {
-  database = await createDatabase();
-  pool = new pg.Pool({ connectionString: database.url, max: 1 });
-  receiver = await EventReceiver.start();
-  for (let instance = 0; instance < INSTANCES; instance += 1) ports.push(await freePort());
-  const instance = start(ports[0]!, receiver.settings);
-  await instance.ready();
-  steadyPort = await freePort();
-  await start(steadyPort, {}).ready();
-  const config = new Config({ NODE_ENV: 'development', DATA_DIR: directory, DATABASE_URL: database.url });
-  keys = new LicenseKeys(await licenseKeySecret(config), config.licenseKeyPrefix);
-  terminal = new Terminal({ DATABASE_URL: database.url, DATA_DIR: directory });
-  await terminal.run(['staff', 'add', 'grace@example.com', '--role', 'admin']);
-  token = (await terminal.run(['staff', 'token', 'grace@example.com', '--json'])).json.token as string;
-  await end(instance);
-});
+const database = await createDatabase();
+const pool = new pg.Pool({ connectionString: database.url, max: 1 });
+const receiver = await EventReceiver.start();
+for (let instance = 0; instance < INSTANCES; instance += 1) ports.push(await freePort());
+const instance = start(ports[0]!, receiver.settings);
+await instance.ready();
+const steadyPort = await freePort();
+await start(steadyPort, {}).ready();
+const config = new Config({ NODE_ENV: 'development', DATA_DIR: directory, DATABASE_URL: database.url });
+const keys = new LicenseKeys(await licenseKeySecret(config), config.licenseKeyPrefix);
+const terminal = new Terminal({ DATABASE_URL: database.url, DATA_DIR: directory });
+await terminal.run(['staff', 'add', 'grace@example.com', '--role', 'admin']);
+const token = (await terminal.run(['staff', 'token', 'grace@example.com', '--json'])).json.token as string;
+await end(instance);
 afterAll(async () => {
   over.abort();
   await Promise.all([...running].map(async (instance) => end(instance)));

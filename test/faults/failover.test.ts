@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { activation, call } from '../support/harness.js';
 import { attemptCall, FragilePostgres, Load, type Timed } from '../support/databases/outage-harness.js';
 import { query, StreamingReplica } from '../support/databases/replica-harness.js';
@@ -15,11 +15,6 @@ const WARNING =
 
 const directory = temporaryFolder();
 const terminal = new Terminal({ DATA_DIR: directory });
-/** The server that is the primary first, and its standby. */
-let first: FragilePostgres;
-let second: StreamingReplica;
-let license: { license_key: string; email: string };
-let token: string;
 let machines = 0;
 let load: Load | undefined;
 
@@ -85,19 +80,18 @@ async function configure(url: string, setting: string): Promise<void> {
   await query(url, 'select pg_reload_conf()');
 }
 
-beforeAll(async () => {
-  first = await FragilePostgres.start();
-  second = await StreamingReplica.of(first);
-  await configure(first.url, `set synchronous_standby_names = '*'`);
-  const instance = await start(urlOf(first, second));
-  const [, license_key, email] = await instance.process.waitForOutput(
-    'stderr',
-    /Sample license +(\S+) +\((\S+)\)/,
-  );
-  license = { license_key: license_key!, email: email! };
-  await query(first.url, 'update license set machines_allowed = $1', [MACHINES_ALLOWED]);
-  token = (await activate(instance)).json.token as string;
-});
+/** The server that is the primary first, and its standby. */
+const first = await FragilePostgres.start();
+const second = await StreamingReplica.of(first);
+await configure(first.url, `set synchronous_standby_names = '*'`);
+const instance = await start(urlOf(first, second));
+const [, license_key, email] = await instance.process.waitForOutput(
+  'stderr',
+  /Sample license +(\S+) +\((\S+)\)/,
+);
+const license = { license_key: license_key!, email: email! };
+await query(first.url, 'update license set machines_allowed = $1', [MACHINES_ALLOWED]);
+const token = (await activate(instance)).json.token as string;
 afterEach(async () => void (await load?.stop().catch(() => undefined)));
 
 test('the primary is killed under load: its standby is used without a restart, and nothing acknowledged is lost', async () => {

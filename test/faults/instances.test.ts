@@ -1,22 +1,17 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { Authenticator } from '../support/http/authenticator.js';
 import { Service } from '../support/harness.js';
 import { Browser as HolderBrowser, wrongCode } from '../license-portal/harness.js';
 import { Browser as StaffBrowser, createPrintedLink, signInStaff } from '../support-api/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
 
-let one: Service;
-let two: Service;
-/** Sends the requests to both instances in turn, like a proxy. */
-let both: Service;
 
-beforeAll(async () => {
-  one = await Service.start();
-  two = await Service.start({ databaseUrl: one.databaseUrl, dataDir: one.dataDir, clock: one.clock });
-  let turn = 0;
-  const next: Service['call'] = (...request) => [one, two][(turn += 1) % 2]!.call(...request);
-  both = Object.create(one, { call: { value: next } }) as Service;
-});
+const one = await Service.start();
+const two = await Service.start({ databaseUrl: one.databaseUrl, dataDir: one.dataDir, clock: one.clock });
+let turn = 0;
+const next: Service['call'] = (...request) => [one, two][(turn += 1) % 2]!.call(...request);
+/** Sends the requests to both instances in turn, like a proxy. */
+const both = Object.create(one, { call: { value: next } }) as Service;
 
 test('a holder signs in at one instance with a code that another one mailed, is signed in at both, and signs out at both', async () => {
   const license = await one.issue({ email: 'ada@example.com' });

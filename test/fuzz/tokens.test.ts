@@ -1,5 +1,5 @@
 import { generateKeyPairSync, sign, verify } from 'node:crypto';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { KeyRing, type TokenKey } from '../../src/keys/tokens/key-ring.js';
 import { verifyLicenseToken } from '../../src/keys/tokens/license-token.js';
@@ -11,33 +11,27 @@ import { retryWhileUnavailable, Service } from '../support/harness.js';
  * for byte is answered as invalid, and the response shows nothing of a license.
  */
 
-let service: Service;
-/** Tokens of two machines, and of one with a revoked license. The changed tokens must not be answered with `stop`. */
-let tokens: string[];
-/** A key ring without the private half of the key, so that a signature is verified with the public half. */
-let publicRing: KeyRing;
-let active: TokenKey;
 
-beforeAll(async () => {
-  service = await Service.start();
-  const license = await service.issue({ machines_allowed: 2 });
-  const revoked = await service.issue({ email: 'bob@example.com' });
-  const answers = [
-    await service.activate(license, 'one'),
-    await service.activate(license, 'two'),
-    await service.activate(revoked, 'three'),
-  ];
-  tokens = answers.map(({ json }) => json.token as string);
-  await service.setLicense(revoked.license_id, { staff_status: 'revoked' });
-  const ring = service.app.get(KeyRing);
-  active = ring.active;
-  const { privateKey: _, ...key } = active;
-  const verifier: TokenKey['verifier'] = {
-    accepts: (text, signature) => verify(null, Buffer.from(text), key.publicKey, signature),
-  };
-  const half = { ...key, verifier };
-  publicRing = { byHeader: (header: string) => (header === half.header ? half : undefined) } as KeyRing;
-});
+const service = await Service.start();
+const license = await service.issue({ machines_allowed: 2 });
+const revoked = await service.issue({ email: 'bob@example.com' });
+const answers = [
+  await service.activate(license, 'one'),
+  await service.activate(license, 'two'),
+  await service.activate(revoked, 'three'),
+];
+/** Tokens of two machines, and of one with a revoked license. The changed tokens must not be answered with `stop`. */
+const tokens = answers.map(({ json }) => json.token as string);
+await service.setLicense(revoked.license_id, { staff_status: 'revoked' });
+const ring = service.app.get(KeyRing);
+const active = ring.active;
+const { privateKey: _, ...key } = active;
+const verifier: TokenKey['verifier'] = {
+  accepts: (text, signature) => verify(null, Buffer.from(text), key.publicKey, signature),
+};
+const half = { ...key, verifier };
+/** A key ring without the private half of the key, so that a signature is verified with the public half. */
+const publicRing = { byHeader: (header: string) => (header === half.header ? half : undefined) } as KeyRing;
 
 type Segments = [header: string, payload: string, signature: string];
 /** Returns a changed token. The bits of the random number `pick` choose what is changed. */

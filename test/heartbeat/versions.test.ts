@@ -1,20 +1,14 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { ManifestService } from '../../src/manifest/manifest.service.js';
 import { Service } from '../support/harness.js';
 import { downloadUrl, publish, withdraw } from '../manifest/publish.js';
 
 /** Two instances with one database, as behind a load balancer. The tests publish versions at the first one. */
-let service: Service;
-let other: Service;
-let token: string;
-let tokenWithoutExpiry: string;
-beforeAll(async () => {
-  service = await Service.start();
-  const expires_at = new Date('2026-12-01T00:00:00Z');
-  token = (await service.activate(await service.issue({ expires_at }))).json.token;
-  tokenWithoutExpiry = (await service.activate(await service.issue())).json.token;
-  other = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
-});
+const service = await Service.start();
+const expires_at = new Date('2026-12-01T00:00:00Z');
+const token: string = (await service.activate(await service.issue({ expires_at }))).json.token;
+const tokenWithoutExpiry: string = (await service.activate(await service.issue())).json.token;
+const other = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
 
 /** Sends a heartbeat. @returns `covered`, or the code of the refusal */
 const sendHeartbeat = async (app_version: string, license_token = token) => {

@@ -4,7 +4,7 @@ import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { once } from 'node:events';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from '../../src/keys/license-key.js';
 import { FORWARDING_HEADERS, CLIENT_ADDRESS } from '../support/canary-addresses.js';
@@ -40,9 +40,6 @@ const USER_AGENT = 'KanariAgent/5.1';
 
 const ipAddresses = new LeakSearch(IP_ADDRESSES.flatMap(formsOfAddress));
 const directory = temporaryFolder();
-let server: ServerProcess;
-let database: pg.Client;
-let port: number;
 let token: string;
 /** The session cookie of the staff member's browser. */
 let session: string;
@@ -51,30 +48,28 @@ const sessions: string[] = [];
 /** The code with which a holder signs in. */
 let code: string;
 
-beforeAll(async () => {
-  port = await freePort();
-  // The last tests check that the search finds a leak. For them the process prints the content of a file when it receives a
-  // signal, as a faulty log line would.
-  const printOnSignal = `import { readFileSync } from 'node:fs';
-    process.on('SIGUSR2', () => { const text = readFileSync(${JSON.stringify(join(directory, 'plant'))}, 'utf8');
-      process.stdout.write(text); process.stderr.write(text); });`;
-  server = new ServerProcess(
-    {
-      NODE_ENV: 'development',
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      DATA_DIR: join(directory, 'data'),
-      LOG_LEVEL: 'trace',
-      ...TAKES_PURCHASES,
-    },
-    { nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(printOnSignal)}`] },
-  );
-  await server.ready();
-  const { url } = JSON.parse(readFileSync(join(directory, 'data/postgres.json'), 'utf8')) as { url: string };
-  database = await connect(url);
-  await insertIdentity();
-  await sendAllRequests();
-});
+const port = await freePort();
+// The last tests check that the search finds a leak. For them the process prints the content of a file when it receives a
+// signal, as a faulty log line would.
+const printOnSignal = `import { readFileSync } from 'node:fs';
+  process.on('SIGUSR2', () => { const text = readFileSync(${JSON.stringify(join(directory, 'plant'))}, 'utf8');
+    process.stdout.write(text); process.stderr.write(text); });`;
+const server = new ServerProcess(
+  {
+    NODE_ENV: 'development',
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    DATA_DIR: join(directory, 'data'),
+    LOG_LEVEL: 'trace',
+    ...TAKES_PURCHASES,
+  },
+  { nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(printOnSignal)}`] },
+);
+await server.ready();
+const { url } = JSON.parse(readFileSync(join(directory, 'data/postgres.json'), 'utf8')) as { url: string };
+const database = await connect(url);
+await insertIdentity();
+await sendAllRequests();
 
 
 async function insertIdentity(): Promise<void> {

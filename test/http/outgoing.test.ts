@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { beforeAll, expect, test } from '@jest/globals';
-import { call, createDatabase, type TestDatabase } from '../support/harness.js';
+import { expect, test } from '@jest/globals';
+import { call, createDatabase } from '../support/harness.js';
 import { documentedRoutes } from '../support/http/openapi.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 
@@ -36,22 +36,17 @@ process.on('SIGUSR2', () => fetch('http://127.0.0.1:4999/').catch(() => undefine
 `;
 
 const directory = temporaryFolder();
-let database: TestDatabase;
-let server: ServerProcess;
-let url: string;
 
-beforeAll(async () => {
-  database = await createDatabase();
-  const preload = join(directory, 'preload.mjs');
-  writeFileSync(preload, PRELOAD);
-  const port = await freePort();
-  url = `http://127.0.0.1:${port}`;
-  server = new ServerProcess(
-    { PORT: String(port), DATABASE_URL: database.url, DATA_DIR: join(directory, 'data') },
-    { nodeArguments: ['--import', pathToFileURL(preload).href] },
-  );
-  await server.ready();
-});
+const database = await createDatabase();
+const preload = join(directory, 'preload.mjs');
+writeFileSync(preload, PRELOAD);
+const port = await freePort();
+const url = `http://127.0.0.1:${port}`;
+const server = new ServerProcess(
+  { PORT: String(port), DATABASE_URL: database.url, DATA_DIR: join(directory, 'data') },
+  { nodeArguments: ['--import', pathToFileURL(preload).href] },
+);
+await server.ready();
 
 const outgoing = () => new Set([...server.stderr.matchAll(/^OUTGOING (.*)$/gm)].map(([, target]) => target));
 

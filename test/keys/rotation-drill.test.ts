@@ -2,13 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import type { RingEntry } from '../../src/keys/tokens/ring-file.js';
 import { Terminal } from '../support/processes/cli-harness.js';
-import { call, createDatabase, type TestDatabase } from '../support/harness.js';
+import { call, createDatabase } from '../support/harness.js';
 import { Computer } from './rotation-drill-computer.js';
-import { ClientSimulation, kidOf, sendHalfHeartbeat, type SimulatedClient } from './rotation-drill.js';
+import { ClientSimulation, kidOf, sendHalfHeartbeat } from './rotation-drill.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
 
@@ -20,39 +20,31 @@ const folder = temporaryFolder();
 const servers: ServerProcess[] = [];
 const pids: number[] = [];
 const urls: string[] = [];
-let database: TestDatabase;
-let terminal: Terminal;
-let simulation: ClientSimulation;
-/** Clients that always send a token that the first key signed. */
-let firstKeyClients: SimulatedClient[];
-/** Clients that always send a token that the second key signed, from the first rotation on. */
-let secondKeyClients: SimulatedClient[];
-/** Computers with the reference client. */
-let computers: Computer[];
 
-beforeAll(async () => {
-  database = await createDatabase();
-  terminal = new Terminal({ DATABASE_URL: database.url });
-  const { TOKEN_KEYS_DIR } = await terminal.init('secrets');
-  const settings = { DATABASE_URL: database.url, DATA_DIR: join(folder, 'data'), TOKEN_KEYS_DIR };
-  Object.assign(terminal.env, settings);
-  for (let i = 0; i < 2; i++) {
-    const PORT = String(await freePort());
-    servers.push(await new ServerProcess({ ...settings, PORT, LOG_LEVEL: 'warn' }).ready());
-    urls.push(`http://127.0.0.1:${PORT}`);
-  }
-  pids.push(...servers.map(({ child }) => child.pid!));
-  simulation = new ClientSimulation(urls);
-  const licenses = await importLicenses(CLIENTS + 2);
-  for (const license of licenses.slice(2)) await simulation.addClient(license);
-  computers = licenses
-    .slice(0, 2)
-    .map((license, i) => new Computer(license, urls, join(folder, `computer-${i}.json`)));
-  for (const computer of computers) await computer.activate();
-  firstKeyClients = simulation.clients.slice(0, 8);
-  secondKeyClients = simulation.clients.slice(8, 12);
-  for (const client of firstKeyClients) client.tokenUse = 'fixed';
-});
+const database = await createDatabase();
+const terminal = new Terminal({ DATABASE_URL: database.url });
+const { TOKEN_KEYS_DIR } = await terminal.init('secrets');
+const settings = { DATABASE_URL: database.url, DATA_DIR: join(folder, 'data'), TOKEN_KEYS_DIR };
+Object.assign(terminal.env, settings);
+for (let i = 0; i < 2; i++) {
+  const PORT = String(await freePort());
+  servers.push(await new ServerProcess({ ...settings, PORT, LOG_LEVEL: 'warn' }).ready());
+  urls.push(`http://127.0.0.1:${PORT}`);
+}
+pids.push(...servers.map(({ child }) => child.pid!));
+const simulation = new ClientSimulation(urls);
+const licenses = await importLicenses(CLIENTS + 2);
+for (const license of licenses.slice(2)) await simulation.addClient(license);
+/** Computers with the reference client. */
+const computers: Computer[] = licenses
+  .slice(0, 2)
+  .map((license, i) => new Computer(license, urls, join(folder, `computer-${i}.json`)));
+for (const computer of computers) await computer.activate();
+/** Clients that always send a token that the first key signed. */
+const firstKeyClients = simulation.clients.slice(0, 8);
+/** Clients that always send a token that the second key signed, from the first rotation on. */
+const secondKeyClients = simulation.clients.slice(8, 12);
+for (const client of firstKeyClients) client.tokenUse = 'fixed';
 
 afterAll(async () => {
   await Promise.all((computers ?? []).map((computer) => computer.close()));

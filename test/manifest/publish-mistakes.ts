@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import type { ManifestContent, SignedManifest } from '../../src/keys/manifests/signed-manifest.js';
-import { digest, signUnchecked } from './hand-signed-manifests.js';
+import { digest, openManifests, signUnchecked } from './hand-signed-manifests.js';
 import { downloadUrl } from './publish.js';
 
 /** Returns 4 January of the year 20xx. @param number its last two digits */
@@ -13,6 +13,23 @@ export const [JANUARY_2025, JANUARY_2026, JANUARY_2027, JANUARY_2028, JANUARY_20
   year(28),
   year(29),
 ] as const;
+/**
+ * Publishes 1.0.0 for all licenses, 2.0.0, 3.0.0 (then withdrawn) and 4.0.0, which is live with sequence 5.
+ * @returns the live manifest, and the content of a valid next one
+ */
+export async function publishHistory(
+  databaseUrl: string,
+  key: KeyObject,
+): Promise<{ live: SignedManifest; next: ManifestContent }> {
+  await using manifests = await openManifests(databaseUrl, key);
+  await manifests.publish(manifests.next('1.0.0'));
+  await manifests.publish(manifests.next('2.0.0', JANUARY_2025));
+  await manifests.publish(manifests.next('3.0.0', JANUARY_2027));
+  await manifests.publish(await manifests.withdrawal(), true);
+  const live = await manifests.publish(manifests.next('4.0.0', JANUARY_2028));
+  return { live, next: manifests.next('5.0.0', JANUARY_2029) };
+}
+
 const untrusted = generateKeyPairSync('ed25519').privateKey;
 
 /** A manifest with one mistake, and the message with which it is refused. */

@@ -1,4 +1,4 @@
-import { beforeAll, test } from '@jest/globals';
+import { test } from '@jest/globals';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import fc from 'fast-check';
 import { rfc3339 } from '../../src/core/clock.js';
@@ -23,28 +23,25 @@ async function stopScheduledJobs({ app }: Service): Promise<void> {
   for (const job of app.get(SchedulerRegistry).getCronJobs().values()) await job.stop();
 }
 
-let restartSecond: () => Promise<void>;
 /** Two instances with one database, as behind a load balancer. */
 const instances: Service[] = [];
-beforeAll(async () => {
-  const environment = {
-    ...TAKES_PURCHASES,
-    DEFAULT_MACHINES_PER_LICENSE: String(DEFAULT_MACHINES),
-    SELF_RELEASES_PER_YEAR: String(SELF_RELEASES_PER_YEAR),
-  };
-  const clock = new FakeClock();
-  const one = await Service.start({ environment, clock });
-  instances.push(one);
-  await publish(one, RESTRICTED_VERSION.version, rfc3339(new Date(RESTRICTED_VERSION.minimumExpiry)));
-  const { databaseUrl, dataDir } = one;
-  restartSecond = async () => {
-    await instances.splice(1)[0]?.close();
-    instances.push(await Service.start({ environment, clock, databaseUrl, dataDir }));
-    await stopScheduledJobs(instances[1]!);
-  };
-  await restartSecond();
-  await stopScheduledJobs(one);
-});
+const environment = {
+  ...TAKES_PURCHASES,
+  DEFAULT_MACHINES_PER_LICENSE: String(DEFAULT_MACHINES),
+  SELF_RELEASES_PER_YEAR: String(SELF_RELEASES_PER_YEAR),
+};
+const clock = new FakeClock();
+const one = await Service.start({ environment, clock });
+instances.push(one);
+await publish(one, RESTRICTED_VERSION.version, rfc3339(new Date(RESTRICTED_VERSION.minimumExpiry)));
+const { databaseUrl, dataDir } = one;
+const restartSecond = async () => {
+  await instances.splice(1)[0]?.close();
+  instances.push(await Service.start({ environment, clock, databaseUrl, dataDir }));
+  await stopScheduledJobs(instances[1]!);
+};
+await restartSecond();
+await stopScheduledJobs(one);
 
 let scenarioCount = 0;
 async function runScenario(batches: CommandTemplate[][]): Promise<void> {

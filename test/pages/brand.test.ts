@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import type { Service } from '../support/harness.js';
 import { TestBrowser } from './browser.js';
 import { openByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
@@ -15,26 +14,22 @@ const PRIVACY = 'https://example.com/privacy/'.padEnd(500, 'w');
 const RENEWAL = 'https://example.com/renew/'.padEnd(500, 'w');
 
 const folder = temporaryFolder();
-let service: Service;
-let origin: string;
-beforeAll(async () => {
-  const logo = join(folder, 'logo.svg');
-  writeFileSync(
-    logo,
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 60 22" width="60" height="22" onload="document.title=1"><script>top.document.title=1</script><rect width="60" height="22" fill="#7a1fa2"/></svg>',
-  );
-  ({ service, origin } = await startForBrowser({
-    environment: {
-      PRODUCT_NAME: PRODUCT,
-      VENDOR_NAME: VENDOR,
-      SUPPORT_CONTACT: 'help@example.com',
-      PRIVACY_CONTACT: PRIVACY,
-      SHOP_URL: 'https://example.com/buy',
-      RENEWAL_URL: RENEWAL,
-      ACCENT_COLOR: '#7a1fa2',
-      LOGO_FILE: logo,
-    },
-  }));
+const logo = join(folder, 'logo.svg');
+writeFileSync(
+  logo,
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 60 22" width="60" height="22" onload="document.title=1"><script>top.document.title=1</script><rect width="60" height="22" fill="#7a1fa2"/></svg>',
+);
+const { service, origin } = await startForBrowser({
+  environment: {
+    PRODUCT_NAME: PRODUCT,
+    VENDOR_NAME: VENDOR,
+    SUPPORT_CONTACT: 'help@example.com',
+    PRIVACY_CONTACT: PRIVACY,
+    SHOP_URL: 'https://example.com/buy',
+    RENEWAL_URL: RENEWAL,
+    ACCENT_COLOR: '#7a1fa2',
+    LOGO_FILE: logo,
+  },
 });
 const browser = TestBrowser.startForFile();
 

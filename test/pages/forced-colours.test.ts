@@ -1,7 +1,6 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
-import type { Service } from '../support/harness.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
 import { TestBrowser } from './browser.js';
 import { openByKey } from './portal-browser.js';
@@ -9,14 +8,10 @@ import { startForBrowser } from './service.js';
 import { activateMachine } from './steps.js';
 import { button, dialog, insertReleaseRequest, openAs, row } from './support-browser.js';
 
-let service: Service;
-let origin: string;
-beforeAll(async () => {
-  ({ service, origin } = await startForBrowser());
-  const license = await service.issue({ email: 'asking@example.com', machines_allowed: 2 });
-  for (const label of ['Studio Mac', 'MacBook Air'])
-    await insertReleaseRequest(service, await activateMachine(service, license, label), 'Sold');
-});
+const { service, origin } = await startForBrowser();
+const license = await service.issue({ email: 'asking@example.com', machines_allowed: 2 });
+for (const label of ['Studio Mac', 'MacBook Air'])
+  await insertReleaseRequest(service, await activateMachine(service, license, label), 'Sold');
 const browser = TestBrowser.startForFile();
 
 /**

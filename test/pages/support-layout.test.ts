@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../support/until.js';
 import type { Service } from '../support/harness.js';
@@ -9,20 +9,15 @@ import { button, dialog, insertReleaseRequest, openAs, row, submitReason } from 
 
 const HOLDER = 'a.holder.with.a.long.address@department.university.example';
 
-let service: Service;
-let origin: string;
-let licenseId: string;
-beforeAll(async () => {
-  ({ service, origin } = await startForBrowser({ environment: { PRODUCT_NAME: 'Tidewater Studio' } }));
-  const license = await service.issue({ email: HOLDER, machines_allowed: 2 });
-  licenseId = license.license_id;
-  for (const label of ['Studio', 'Laptop'])
-    await insertReleaseRequest(
-      service,
-      await activateMachine(service, license, label, HOLDER),
-      'The disk is broken, and the machine does not start any more.',
-    );
-});
+const { service, origin } = await startForBrowser({ environment: { PRODUCT_NAME: 'Tidewater Studio' } });
+const license = await service.issue({ email: HOLDER, machines_allowed: 2 });
+const licenseId = license.license_id;
+for (const label of ['Studio', 'Laptop'])
+  await insertReleaseRequest(
+    service,
+    await activateMachine(service, license, label, HOLDER),
+    'The disk is broken, and the machine does not start any more.',
+  );
 const browser = TestBrowser.startForFile();
 
 const boxOf = async (element: Locator) => (await element.boundingBox())!;

@@ -1,8 +1,8 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../support/until.js';
 import { StaffService } from '../../src/staff/staff.service.js';
-import { AUDIT_CONTEXT, type Service } from '../support/harness.js';
+import { AUDIT_CONTEXT } from '../support/harness.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
 import { TestBrowser } from './browser.js';
 import { focusWindow } from './portal-browser.js';
@@ -10,20 +10,14 @@ import { startForBrowser } from './service.js';
 import { expectFocus, nextFrame } from './steps.js';
 import { button, dialog, openAs, row } from './support-browser.js';
 
-let service: Service;
-let origin: string;
-let fleet: Fleet;
-let license: { readonly license_id: string };
-beforeAll(async () => {
-  ({ service, origin } = await startForBrowser());
-  license = await service.issue({ email: 'holder@example.com' });
-  fleet = await Fleet.of(service);
-  const crash = { crash_sig: '0123456789abcdef', crash_label: 'ValueError', crash_app_version: '3.1.0' };
-  await fleet.receive('2026-11-11', 600, { app_version: '3.1.0' });
-  await fleet.receive('2026-11-11', 5, crash);
-  await fleet.runRetention('2026-11-16');
-  await addFailedMail('a');
-});
+const { service, origin } = await startForBrowser();
+const license = await service.issue({ email: 'holder@example.com' });
+const fleet = await Fleet.of(service);
+const crash = { crash_sig: '0123456789abcdef', crash_label: 'ValueError', crash_app_version: '3.1.0' };
+await fleet.receive('2026-11-11', 600, { app_version: '3.1.0' });
+await fleet.receive('2026-11-11', 5, crash);
+await fleet.runRetention('2026-11-16');
+await addFailedMail('a');
 const browser = TestBrowser.startForFile();
 
 /** Inserts a mail that could not be delivered. */

@@ -1,7 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from '@jest/globals';
-import pg from 'pg';
+import { expect, test } from '@jest/globals';
 import { call, connect } from '../support/harness.js';
 import { filesBelow, formsOfAddress, formsOfText, LeakSearch } from '../support/leak-search.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
@@ -70,31 +69,26 @@ const times = new LeakSearch(formsOfText(String(AT)));
 const identities = new LeakSearch([TRANSACTION, EMAIL].flatMap(formsOfText));
 
 const directory = temporaryFolder();
-let server: ServerProcess;
-let database: pg.Client;
-let databaseUrl: string;
 
-beforeAll(async () => {
-  const port = await freePort();
-  // For the test of the search itself: on a signal the process prints the content of a file, as a wrong log line would.
-  const planted = `import { readFileSync } from 'node:fs';
-    process.on('SIGUSR2', () => process.stdout.write(readFileSync(${JSON.stringify(join(directory, 'plant'))}, 'utf8')));`;
-  server = new ServerProcess(
-    {
-      NODE_ENV: 'development',
-      PORT: String(port),
-      DATA_DIR: join(directory, 'data'),
-      LOG_LEVEL: 'trace',
-      PURCHASE_WEBHOOK_SECRET: SECRET,
-    },
-    { nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(planted)}`] },
-  );
-  await server.ready();
-  databaseUrl = (JSON.parse(readFileSync(join(directory, 'data/postgres.json'), 'utf8')) as { url: string })
-    .url;
-  database = await connect(databaseUrl);
-  await sendEvents(`http://127.0.0.1:${port}`);
-});
+const port = await freePort();
+// For the test of the search itself: on a signal the process prints the content of a file, as a wrong log line would.
+const planted = `import { readFileSync } from 'node:fs';
+  process.on('SIGUSR2', () => process.stdout.write(readFileSync(${JSON.stringify(join(directory, 'plant'))}, 'utf8')));`;
+const server = new ServerProcess(
+  {
+    NODE_ENV: 'development',
+    PORT: String(port),
+    DATA_DIR: join(directory, 'data'),
+    LOG_LEVEL: 'trace',
+    PURCHASE_WEBHOOK_SECRET: SECRET,
+  },
+  { nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(planted)}`] },
+);
+await server.ready();
+const databaseUrl = (JSON.parse(readFileSync(join(directory, 'data/postgres.json'), 'utf8')) as { url: string })
+  .url;
+const database = await connect(databaseUrl);
+await sendEvents(`http://127.0.0.1:${port}`);
 
 
 /** Sends events that are refused, that fail, and that are recorded. */

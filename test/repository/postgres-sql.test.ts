@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import pg from 'pg';
-import type { EmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.js';
 import { startOwnPostgres } from '../support/databases/own-postgres.js';
 import { migrate } from '../../src/database/migrations.js';
 import { connect } from '../support/harness.js';
@@ -10,28 +9,23 @@ import { connect } from '../support/harness.js';
 
 const SCRIPT = readFileSync(new URL('../../deploy/postgres.sql', import.meta.url), 'utf8');
 
-let server: EmbeddedPostgres;
-/** URLs of the server: of the superuser `postgres`, and of the service in compose. */
-let superuserUrl: string;
-let serviceUrl: string;
 
-beforeAll(async () => {
-  server = await startOwnPostgres();
-  const url = (user: string, password: string, database: string) => {
-    const { host } = new URL(server.url);
-    return `postgres://${user}:${password}@${host}/${database}`;
-  };
-  superuserUrl = url('postgres', 'first', 'postgres');
-  serviceUrl = url('mooring', "it's", 'mooring');
-  // As in the image of PostgreSQL, the superuser is `postgres`, and there is no role or database of the service.
-  await execute(server.url, "create role postgres superuser login password 'first'");
-  await execute(
-    superuserUrl,
-    'alter database mooring rename to embedded',
-    'alter role mooring rename to embedded',
-  );
-  await execute(superuserUrl, ...statementsOf(SCRIPT, { POSTGRES_PASSWORD: "it's" }));
-});
+const server = await startOwnPostgres();
+const url = (user: string, password: string, database: string) => {
+  const { host } = new URL(server.url);
+  return `postgres://${user}:${password}@${host}/${database}`;
+};
+/** URLs of the server: of the superuser `postgres`, and of the service in compose. */
+const superuserUrl = url('postgres', 'first', 'postgres');
+const serviceUrl = url('mooring', "it's", 'mooring');
+// As in the image of PostgreSQL, the superuser is `postgres`, and there is no role or database of the service.
+await execute(server.url, "create role postgres superuser login password 'first'");
+await execute(
+  superuserUrl,
+  'alter database mooring rename to embedded',
+  'alter role mooring rename to embedded',
+);
+await execute(superuserUrl, ...statementsOf(SCRIPT, { POSTGRES_PASSWORD: "it's" }));
 
 test('the script creates a role without further rights, which can run the migrations', async () => {
   const rights = `select rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls

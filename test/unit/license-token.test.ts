@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { compactVerify, jwtVerify } from 'jose';
 import { createPrivateKey, sign } from 'node:crypto';
@@ -36,33 +36,29 @@ const privateKey = createPrivateKey({
 });
 
 const dir = temporaryFolder();
-/** Holds the key of the vectors as `active`, with its private half. */
-let ring: KeyRing;
-/** Holds only the public half of that key, as `verifying`: a signature is checked by verifying it. */
-let publicRing: KeyRing;
 
-beforeAll(async () => {
-  const { kid } = vector.key;
-  const entry = { kid, file: `${kid}.pem`, since: '2026-11-20T13:00:00Z' };
-  const ringDir = join(dir, 'ring');
-  await createKeyRing(ringDir, new Date());
-  await writeFile(join(ringDir, entry.file), privateKey.export({ format: 'pem', type: 'pkcs8' }));
-  const entries = parseRing(readFileSync(join(ringDir, 'ring.json'), 'utf8'));
-  await writeRing(ringDir, [
-    { ...entry, state: 'active' },
-    ...entries.filter(({ state }) => state === 'next'),
-  ]);
-  ring = await KeyRing.open(ringDir);
-  const publicHalf = join(dir, 'public');
-  await createKeyRing(publicHalf, new Date());
-  await writeFile(
-    join(publicHalf, entry.file),
-    ring.active.publicKey.export({ format: 'pem', type: 'spki' }),
-  );
-  const others = parseRing(readFileSync(join(publicHalf, 'ring.json'), 'utf8'));
-  await writeRing(publicHalf, [...others, { ...entry, state: 'verifying' }]);
-  publicRing = await KeyRing.open(publicHalf);
-});
+const { kid } = vector.key;
+const entry = { kid, file: `${kid}.pem`, since: '2026-11-20T13:00:00Z' };
+const ringDir = join(dir, 'ring');
+await createKeyRing(ringDir, new Date());
+await writeFile(join(ringDir, entry.file), privateKey.export({ format: 'pem', type: 'pkcs8' }));
+const entries = parseRing(readFileSync(join(ringDir, 'ring.json'), 'utf8'));
+await writeRing(ringDir, [
+  { ...entry, state: 'active' },
+  ...entries.filter(({ state }) => state === 'next'),
+]);
+/** Holds the key of the vectors as `active`, with its private half. */
+const ring = await KeyRing.open(ringDir);
+const publicHalf = join(dir, 'public');
+await createKeyRing(publicHalf, new Date());
+await writeFile(
+  join(publicHalf, entry.file),
+  ring.active.publicKey.export({ format: 'pem', type: 'spki' }),
+);
+const others = parseRing(readFileSync(join(publicHalf, 'ring.json'), 'utf8'));
+await writeRing(publicHalf, [...others, { ...entry, state: 'verifying' }]);
+/** Holds only the public half of that key, as `verifying`: a signature is checked by verifying it. */
+const publicRing = await KeyRing.open(publicHalf);
 
 /** A token with any payload and a genuine signature. */
 function signPayload(payload: string, header = ring.active.header): string {

@@ -1,17 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { sourceFrame } from '../../src/core/source-frames.js';
 import { temporaryFolder } from '../support/folders.js';
 
 const folder = temporaryFolder();
-beforeAll(() => {
-  // Line 2 of the file is line 5 of the source; the other lines have no source.
-  const map = { version: 3, sources: ['../src/a.ts'], names: [], mappings: ';AAIA' };
-  writeFileSync(join(folder, 'mapped.js.map'), JSON.stringify(map));
-  writeFileSync(join(folder, 'broken.js.map'), '{');
-});
+// Line 2 of the file is line 5 of the source; the other lines have no source.
+const map = { version: 3, sources: ['../src/a.ts'], names: [], mappings: ';AAIA' };
+writeFileSync(join(folder, 'mapped.js.map'), JSON.stringify(map));
+writeFileSync(join(folder, 'broken.js.map'), '{');
 
 const frame = (file: string, line: number) => `work (${pathToFileURL(join(folder, file)).href}:${line}:3)`;
 

@@ -1,7 +1,6 @@
 import { readdirSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
-import { parseSigned, type SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
+import { describe, expect, test } from '@jest/globals';
+import { parseSigned } from '../../../src/keys/manifests/signed-manifest.js';
 import {
   DISK_IMAGE,
   PUBLISH,
@@ -12,34 +11,22 @@ import {
   signArgsWithoutKey,
   type RunOptions,
 } from '../../support/processes/cli-harness.js';
-import { createDatabase, connect, type TestDatabase } from '../../support/harness.js';
+import { createDatabase, connect } from '../../support/harness.js';
 import { readPrivateKey, openManifests } from '../../manifest/hand-signed-manifests.js';
 import { startFakeServer } from '../../manifest/fake-manifest-server.js';
 import {
+  publishHistory,
   signWithMistake,
   MISTAKES,
   JANUARY_2025,
-  JANUARY_2027,
   JANUARY_2028,
   JANUARY_2029,
 } from '../../manifest/publish-mistakes.js';
 
-let database: TestDatabase;
-let sql: pg.Client;
-let terminal: Publisher;
-let live: SignedManifest;
-/** Publishes 1.0.0 for all licenses, 2.0.0, 3.0.0 (then withdrawn) and 4.0.0, which is live with sequence 5. */
-beforeAll(async () => {
-  database = await createDatabase();
-  sql = await connect(database.url);
-  terminal = await Publisher.at(database.url);
-  await using manifests = await openManifests(database.url, readPrivateKey(terminal.file('two.pem')));
-  await manifests.publish(manifests.next('1.0.0'));
-  await manifests.publish(manifests.next('2.0.0', JANUARY_2025));
-  await manifests.publish(manifests.next('3.0.0', JANUARY_2027));
-  await manifests.publish(await manifests.withdrawal(), true);
-  live = await manifests.publish(manifests.next('4.0.0', JANUARY_2028));
-});
+const database = await createDatabase();
+const sql = await connect(database.url);
+const terminal = await Publisher.at(database.url);
+const { live } = await publishHistory(database.url, readPrivateKey(terminal.file('two.pem')));
 
 /** Reads everything that a command could change: published manifests, the audit trail, files. */
 async function readEverything(): Promise<unknown> {

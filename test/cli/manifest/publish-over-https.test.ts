@@ -2,30 +2,25 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
 import { Publisher, PUBLISH, UNREACHABLE_URL, signArgs } from '../../support/processes/cli-harness.js';
 import { makeCertificate } from '../../support/certificate.js';
 import { Service } from '../../support/harness.js';
 import { startFakeServer } from '../../manifest/fake-manifest-server.js';
 
-let service: Service;
-let terminal: Publisher;
-let first: SignedManifest;
-beforeAll(async () => {
-  terminal = await Publisher.at(UNREACHABLE_URL);
-  service = await Service.start({ environment: { MANIFEST_PUBLIC_KEYS: `${terminal.one},${terminal.two}` } });
-  const STAFF_TOKEN = await service.staffToken('admin', 'grace@example.com');
-  // The machine of the publisher: it knows the address of the service, and no database.
-  Object.assign(terminal.env, {
-    PUBLIC_URL: service.url,
-    STAFF_TOKEN,
-    DATABASE_URL: undefined,
-    DATA_DIR: '/nonexistent',
-  });
-  first = await terminal.json(signArgs('1.0.0', '--first'));
-  terminal.writeDocument('first.json', first);
+const terminal = await Publisher.at(UNREACHABLE_URL);
+const service = await Service.start({ environment: { MANIFEST_PUBLIC_KEYS: `${terminal.one},${terminal.two}` } });
+const STAFF_TOKEN = await service.staffToken('admin', 'grace@example.com');
+// The machine of the publisher: it knows the address of the service, and no database.
+Object.assign(terminal.env, {
+  PUBLIC_URL: service.url,
+  STAFF_TOKEN,
+  DATABASE_URL: undefined,
+  DATA_DIR: '/nonexistent',
 });
+const first: SignedManifest = await terminal.json(signArgs('1.0.0', '--first'));
+terminal.writeDocument('first.json', first);
 
 const publish = (file: string, args: string[] = [], env: Record<string, string | undefined> = {}) =>
   terminal.run([...PUBLISH, file, '--json', ...args], { env });

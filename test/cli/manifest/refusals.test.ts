@@ -1,42 +1,15 @@
-import type { KeyObject } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
-import type { ManifestContent, SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
+import { describe, expect, test } from '@jest/globals';
 import { Publisher, PUBLISH } from '../../support/processes/cli-harness.js';
-import { createDatabase, connect, type TestDatabase } from '../../support/harness.js';
-import { readPrivateKey, openManifests } from '../../manifest/hand-signed-manifests.js';
-import {
-  signWithMistake,
-  MISTAKES,
-  JANUARY_2025,
-  JANUARY_2027,
-  JANUARY_2028,
-  JANUARY_2029,
-} from '../../manifest/publish-mistakes.js';
+import { createDatabase, connect } from '../../support/harness.js';
+import { readPrivateKey } from '../../manifest/hand-signed-manifests.js';
+import { publishHistory, signWithMistake, MISTAKES } from '../../manifest/publish-mistakes.js';
 
-let database: TestDatabase;
-let sql: pg.Client;
-let terminal: Publisher;
-let key: KeyObject;
-/** The content of a valid next manifest. */
-let next: ManifestContent;
-let live: SignedManifest;
-
-/** Publishes 1.0.0 for all licenses, 2.0.0, 3.0.0 (then withdrawn) and 4.0.0, which is live with sequence 5. */
-beforeAll(async () => {
-  database = await createDatabase();
-  terminal = await Publisher.at(database.url);
-  key = readPrivateKey(terminal.file('two.pem'));
-  await using manifests = await openManifests(database.url, key);
-  await manifests.publish(manifests.next('1.0.0'));
-  await manifests.publish(manifests.next('2.0.0', JANUARY_2025));
-  await manifests.publish(manifests.next('3.0.0', JANUARY_2027));
-  await manifests.publish(await manifests.withdrawal(), true);
-  live = await manifests.publish(manifests.next('4.0.0', JANUARY_2028));
-  next = manifests.next('5.0.0', JANUARY_2029);
-  sql = await connect(database.url);
-});
+const database = await createDatabase();
+const sql = await connect(database.url);
+const terminal = await Publisher.at(database.url);
+const key = readPrivateKey(terminal.file('two.pem'));
+const { live, next } = await publishHistory(database.url, key);
 
 /** Reads everything that a publication stores. */
 async function readPublications(): Promise<unknown> {
