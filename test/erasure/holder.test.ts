@@ -18,7 +18,7 @@ const NOON = '2096-02-10T12:00:00Z';
 const ADA = 'ada@leak.example';
 
 let license_id: string;
-const service = await Service.start({ clock: new FakeClock(new Date(NOON)) });
+const service = await Service.start({ clock: new FakeClock(NOON) });
 const erasures = service.app.get(ErasureService);
 beforeEach(async () => {
   service.clock.set(NOON);

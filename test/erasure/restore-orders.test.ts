@@ -34,7 +34,7 @@ let original: TestDatabase;
 beforeEach(async () => {
   dataDir = mkdtempSync(join(root, 'data-'));
   file = join(dataDir, 'erased.txt');
-  clock = new FakeClock(new Date(NOON));
+  clock = new FakeClock(NOON);
   original = await createDatabase();
 });
 afterEach(async () => {

@@ -62,7 +62,7 @@ let cancelled: { token: string; request: string };
 let restoredService: Service;
 
 const start = (databaseUrl: string) =>
-  Service.start({ databaseUrl, dataDir, clock: new FakeClock(new Date(NOON)) });
+  Service.start({ databaseUrl, dataDir, clock: new FakeClock(NOON) });
 
 beforeAll(async () => {
   original = await createDatabase();

@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000;
 /** Far in the future, so that no job of a holder's request is due: the job queue uses the database's clock. */
 const NOON = '2096-02-10T12:00:00Z';
 
-const service = await Service.start({ clock: new FakeClock(new Date(NOON)) });
+const service = await Service.start({ clock: new FakeClock(NOON) });
 const support = await staffHeaders(service, 'support');
 const admin = await staffHeaders(service, 'admin');
 beforeEach(() => service.clock.set(NOON));

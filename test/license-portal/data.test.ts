@@ -44,7 +44,7 @@ const LEFT_OUT = [
 ];
 
 const environment = { SELF_RELEASES_PER_YEAR: '1' };
-const service = await Service.start({ clock: new FakeClock(new Date(NOON)), environment });
+const service = await Service.start({ clock: new FakeClock(NOON), environment });
 beforeEach(() => service.clock.set(NOON));
 
 const newEmail = () => `${randomUUID()}@example.com`;

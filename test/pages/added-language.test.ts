@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import { temporaryFolder } from '../support/folders.js';
 
@@ -22,8 +21,7 @@ writeLanguage('pt-BR.json', { portal: { question: 'Onde minha licença está ati
 writeFileSync(join(folder, 'da.json'), '{ no JSON');
 mkdirSync(join(folder, 'descriptions'));
 writeLanguage('descriptions/nl.json', { 'Licenses.': 'Licenties.' });
-const { service, origin } = await startForBrowser({ environment: { LANGUAGES_DIR: folder } });
-const browser = TestBrowser.startForFile();
+const { service, origin, browser } = await startForBrowser({ environment: { LANGUAGES_DIR: folder } });
 
 test('a language in LANGUAGES_DIR is used and offered, and messages that it lacks are in English', async () => {
   const page = await browser.openPage(origin, { locale: 'nl-BE', path: '/portal/' });

@@ -2,7 +2,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { TestBrowser } from './browser.js';
 import { openByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { temporaryFolder } from '../support/folders.js';
@@ -19,7 +18,7 @@ writeFileSync(
   logo,
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 60 22" width="60" height="22" onload="document.title=1"><script>top.document.title=1</script><rect width="60" height="22" fill="#7a1fa2"/></svg>',
 );
-const { service, origin } = await startForBrowser({
+const { service, origin, browser } = await startForBrowser({
   environment: {
     PRODUCT_NAME: PRODUCT,
     VENDOR_NAME: VENDOR,
@@ -31,7 +30,6 @@ const { service, origin } = await startForBrowser({
     LOGO_FILE: logo,
   },
 });
-const browser = TestBrowser.startForFile();
 
 const readAccent = (page: Page) =>
   page.evaluate(`getComputedStyle(document.documentElement).getPropertyValue('--accent')`);

@@ -1,14 +1,12 @@
 import { expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../support/until.js';
-import { TestBrowser } from './browser.js';
 import { openByCode } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, expectFocus } from './steps.js';
 import { openAs } from './support-browser.js';
 
-const { service, origin } = await startForBrowser({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
-const browser = TestBrowser.startForFile();
+const { service, origin, browser } = await startForBrowser({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
 
 /** A button whose request takes long. */
 interface BusyButton {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { TestBrowser } from './browser.js';
 import { signInByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { createSignInLink, signInWithLink } from './support-browser.js';
@@ -13,9 +12,8 @@ const SUPPORT = {
 };
 const PRIVACY = { signedOut: 'table', signedIn: 'table' };
 
-const { service, origin } = await startForBrowser();
+const { service, origin, browser } = await startForBrowser();
 const license = await service.issue({ email: 'ada@example.com' });
-const browser = TestBrowser.startForFile();
 
 /** Everything that the pages of a browser write to the console. No line is left out, other than in `TestBrowser`. */
 function recordConsole(page: Page): string[] {

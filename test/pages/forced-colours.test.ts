@@ -2,17 +2,15 @@ import { expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { Fleet } from '../telemetry/fleet-harness.js';
-import { TestBrowser } from './browser.js';
 import { openByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { activateMachine } from './steps.js';
 import { button, dialog, insertReleaseRequest, openAs, row } from './support-browser.js';
 
-const { service, origin } = await startForBrowser();
+const { service, origin, browser } = await startForBrowser();
 const license = await service.issue({ email: 'asking@example.com', machines_allowed: 2 });
 for (const label of ['Studio Mac', 'MacBook Air'])
   await insertReleaseRequest(service, await activateMachine(service, license, label), 'Sold');
-const browser = TestBrowser.startForFile();
 
 /**
  * Returns the visible colours of the elements that match: those of backgrounds and borders, or of the fills and strokes of a

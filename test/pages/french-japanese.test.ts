@@ -1,13 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { BUILT_IN_LANGUAGES } from '../../src/languages/built-in.js';
 import { codeAfter } from '../license-portal/harness.js';
-import { TestBrowser } from './browser.js';
 import { expectNoEnglish } from './english-text.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, expectToast } from './steps.js';
 
-const { service, origin } = await startForBrowser({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
-const browser = TestBrowser.startForFile();
+const { service, origin, browser } = await startForBrowser({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
 
 test.each([
   ['French', 'fr', 'fr-FR'],

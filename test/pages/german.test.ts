@@ -8,7 +8,6 @@ import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { sell } from '../erasure/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { FakeClock } from '../support/harness.js';
-import { TestBrowser } from './browser.js';
 import { expectNoEnglish, findEnglishPieces } from './english-text.js';
 import { signInByCode, signInByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
@@ -24,8 +23,7 @@ const PRODUCT = '<b>Fjord</b> &amp; {email} $&';
 const LABEL = '<img src=x onerror=alert(1)> {machine} $&';
 
 const environment = { SELF_RELEASES_PER_YEAR: '2', PRODUCT_NAME: PRODUCT };
-const { service, origin } = await startForBrowser({ environment, clock: new FakeClock(new Date(START)) });
-const browser = TestBrowser.startForFile();
+const { service, origin, browser } = await startForBrowser({ environment, clock: new FakeClock(START) });
 
 let license: HolderCredentials & { license_id: string };
 beforeEach(async () => {

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { TestBrowser } from './browser.js';
 import { openByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, expectApart, expectToast } from './steps.js';
@@ -23,7 +22,7 @@ const URL_500 = 'https://example.com/'.padEnd(500, 'w');
 const PRODUCT = `<img src=x>${'W'.repeat(49)}`;
 const VENDOR = `"' onclick="x${'W'.repeat(47)}`;
 
-const { service, origin } = await startForBrowser({
+const { service, origin, browser } = await startForBrowser({
   environment: {
     PRODUCT_NAME: PRODUCT,
     VENDOR_NAME: VENDOR,
@@ -33,7 +32,6 @@ const { service, origin } = await startForBrowser({
   },
 });
 const license = await service.issue({ email: 'hostile@example.com', machines_allowed: 20 });
-const browser = TestBrowser.startForFile();
 
 /** Lists the elements that are beyond an edge of the window, or that cut off their text. */
 const OUTSIDE = `[...document.querySelectorAll('bdi, td, th, dd, h1, h2, p, li, a, button, .toast')]

@@ -6,7 +6,6 @@ import { FakeClock } from '../support/harness.js';
 import { outbox } from '../erasure/harness.js';
 import { until } from '../support/until.js';
 import { codeAfter } from '../license-portal/harness.js';
-import { TestBrowser } from './browser.js';
 import { activateMachine, expectAnnounced, expectFocus, type HolderCredentials } from './steps.js';
 import { startForBrowser } from './service.js';
 
@@ -16,8 +15,7 @@ const NOW = '2096-02-10T12:00:00Z';
 const dist = new URL('../../web/dist/', import.meta.url);
 
 const environment = { SELF_RELEASES_PER_YEAR: '5' };
-const { service, origin } = await startForBrowser({ environment, clock: new FakeClock(new Date(NOW)) });
-const browser = TestBrowser.startForFile();
+const { service, origin, browser } = await startForBrowser({ environment, clock: new FakeClock(NOW) });
 
 let license: HolderCredentials;
 beforeEach(async () => {

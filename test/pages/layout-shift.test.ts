@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import type { Page, Route } from 'playwright-core';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
-import { TestBrowser } from './browser.js';
 import { publishVersions } from './fleet-publications.js';
 import { headline, machineRow, openByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
@@ -38,7 +37,7 @@ async function waitForPaint(page: Page): Promise<void> {
     }
 }
 
-const { service, origin } = await startForBrowser();
+const { service, origin, browser } = await startForBrowser();
 const license = await service.issue({ email: 'ada@example.com', machines_allowed: 2 });
 // The search finds two licenses of this address, so it lists them.
 const largeLicense = await service.issue({ email: 'ada@example.com', machines_allowed: 20 });
@@ -49,7 +48,6 @@ for (let each = 0; each < 12; each += 1)
 await insertReleaseRequest(service, activation, 'I sold it');
 await service.app.get(ErasureService).request('other@example.com');
 await fillFleet();
-const browser = TestBrowser.startForFile();
 
 async function fillFleet(): Promise<void> {
   const fleet = await Fleet.of(service);

@@ -4,7 +4,6 @@ import { describe, expect, test } from '@jest/globals';
 import { until } from '../support/until.js';
 import { Service } from '../support/harness.js';
 import { exchange, request } from '../support/http/raw-http.js';
-import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 
 const POLICY =
@@ -13,8 +12,7 @@ const POLICY =
 const PAGES = ['/portal/', '/support/', '/privacy/'];
 const dist = new URL('../../web/dist/', import.meta.url);
 
-const { service, origin } = await startForBrowser();
-const browser = TestBrowser.startForFile();
+const { service, origin, browser } = await startForBrowser();
 
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   fetch(origin + path, { method, headers, redirect: 'manual' });

@@ -5,7 +5,6 @@ import { retryWhileUnavailable, FakeClock } from '../support/harness.js';
 import { waitForJobs, sell } from '../erasure/harness.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { Browser, codeAfter } from '../license-portal/harness.js';
-import { TestBrowser } from './browser.js';
 import { focusWindow, headline, openByCode, openByKey } from './portal-browser.js';
 import { activateMachine, expectFocus, expectAnnounced, type HolderCredentials } from './steps.js';
 import { startForBrowser } from './service.js';
@@ -13,8 +12,7 @@ import { startForBrowser } from './service.js';
 /** Far in the future, so that no requested erasure runs: the job queue that runs erasures uses the clock of the database. */
 const NOW = '2096-02-10T12:00:00Z';
 
-const { service, origin } = await startForBrowser({ clock: new FakeClock(new Date(NOW)) });
-const browser = TestBrowser.startForFile();
+const { service, origin, browser } = await startForBrowser({ clock: new FakeClock(NOW) });
 
 let license: HolderCredentials;
 beforeEach(async () => {

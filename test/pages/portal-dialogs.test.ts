@@ -1,15 +1,13 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
-import { TestBrowser } from './browser.js';
 import { headline, openByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, expectFocus, expectToast, type HolderCredentials } from './steps.js';
 
 const ON_DEMAND = '**/assets/on-demand-*.js';
 
-const { service, origin } = await startForBrowser();
-const browser = TestBrowser.startForFile();
+const { service, origin, browser } = await startForBrowser();
 
 let license: HolderCredentials;
 beforeEach(async () => {

@@ -6,7 +6,6 @@ import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
 import { until } from '../support/until.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { machineId } from '../support/harness.js';
-import { TestBrowser } from './browser.js';
 import { focusWindow, headline, machineRow, openByKey, signInByKey } from './portal-browser.js';
 import {
   activateMachine,
@@ -20,8 +19,7 @@ import { startForBrowser } from './service.js';
 import { temporaryFolder } from '../support/folders.js';
 
 const folder = temporaryFolder();
-const { service, origin } = await startForBrowser({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
-const browser = TestBrowser.startForFile();
+const { service, origin, browser } = await startForBrowser({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
 
 /** The application on a new machine, whose activation is refused because the license is full. */
 class RefusedApplication {

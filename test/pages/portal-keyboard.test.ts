@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { FakeClock } from '../support/harness.js';
-import { TestBrowser } from './browser.js';
 import { headline, openByCode } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, expectFocus, expectToast, tabTo, type HolderCredentials } from './steps.js';
@@ -11,8 +10,7 @@ import { activateMachine, expectFocus, expectToast, tabTo, type HolderCredential
 const START = '2096-02-10T12:00:00Z';
 
 const environment = { SELF_RELEASES_PER_YEAR: '1' };
-const { service, origin } = await startForBrowser({ environment, clock: new FakeClock(new Date(START)) });
-const browser = TestBrowser.startForFile();
+const { service, origin, browser } = await startForBrowser({ environment, clock: new FakeClock(START) });
 
 let license: HolderCredentials;
 let page: Page;

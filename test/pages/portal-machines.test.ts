@@ -6,7 +6,6 @@ import type { Locator, Page } from 'playwright-core';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
-import { TestBrowser } from './browser.js';
 import { focusWindow, headline, machineRow, openByCode, openByKey } from './portal-browser.js';
 import { codeAfter } from '../license-portal/harness.js';
 import {
@@ -22,8 +21,7 @@ import {
 import { startForBrowser } from './service.js';
 
 const environment = { SELF_RELEASES_PER_YEAR: '1' };
-const { service, origin } = await startForBrowser({ environment });
-const browser = TestBrowser.startForFile();
+const { service, origin, browser } = await startForBrowser({ environment });
 
 let license: HolderCredentials & { license_id: string };
 beforeEach(async () => {

@@ -1,18 +1,16 @@
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { TestBrowser } from './browser.js';
 import { openByCode, openByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, readExactTime } from './steps.js';
 
-const { service, origin } = await startForBrowser({
+const { service, origin, browser } = await startForBrowser({
   environment: {
     PRODUCT_NAME: 'Example <App>',
     VENDOR_NAME: 'Example & <b>Sons</b>',
     SUPPORT_CONTACT: 'help@vendor.example',
   },
 });
-const browser = TestBrowser.startForFile();
 
 /** Returns how many pages the printed document has. */
 async function countPages(page: Page, format: 'A4' | 'Letter'): Promise<number> {

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import { ReleaseService } from '../../src/releases/release.service.js';
-import { TestBrowser } from './browser.js';
 import { focusWindow, headline, machineRow, openByKey } from './portal-browser.js';
 import {
   activateMachine,
@@ -14,8 +13,7 @@ import {
 } from './steps.js';
 import { startForBrowser } from './service.js';
 
-const { service, origin } = await startForBrowser();
-const browser = TestBrowser.startForFile();
+const { service, origin, browser } = await startForBrowser();
 
 let license: HolderCredentials & { license_id: string };
 let machine: string;

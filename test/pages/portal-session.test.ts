@@ -2,13 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import { codeAfter } from '../license-portal/harness.js';
-import { TestBrowser } from './browser.js';
 import { headline, machineRow, openByCode, openByKey } from './portal-browser.js';
 import { activateMachine, expectAnnounced, type HolderCredentials, closeByEscape } from './steps.js';
 import { startForBrowser } from './service.js';
 
-const { service, origin } = await startForBrowser();
-const browser = TestBrowser.startForFile();
+const { service, origin, browser } = await startForBrowser();
 
 let license: HolderCredentials;
 beforeEach(async () => {

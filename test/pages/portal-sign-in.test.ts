@@ -1,15 +1,13 @@
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { codeAfter } from '../license-portal/harness.js';
-import { TestBrowser } from './browser.js';
 import { headline, openByKey } from './portal-browser.js';
 import { activateMachine, expectFocus, expectAnnounced } from './steps.js';
 import { startForBrowser } from './service.js';
 
-const { service, origin } = await startForBrowser();
+const { service, origin, browser } = await startForBrowser();
 const license = await service.issue();
 await activateMachine(service, license, 'Studio Mac');
-const browser = TestBrowser.startForFile();
 
 const email = (page: Page) => page.getByLabel('E-mail address');
 const key = (page: Page) => page.getByLabel('License key');

@@ -6,14 +6,12 @@ import { builtIn } from '../support/languages.js';
 import type { LicenseChange } from '../../src/licenses/licenses.service.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
-import { TestBrowser } from './browser.js';
 import { headline, openByCode, openByKey, signInByCode } from './portal-browser.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { activateMachine, expectFocus, expectToast } from './steps.js';
 import { startForBrowser } from './service.js';
 
-const { service, origin } = await startForBrowser({ environment: { SUPPORT_CONTACT: 'help@vendor.example' } });
-const browser = TestBrowser.startForFile();
+const { service, origin, browser } = await startForBrowser({ environment: { SUPPORT_CONTACT: 'help@vendor.example' } });
 
 const randomEmail = () => `${randomUUID()}@example.com`;
 

@@ -1,10 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { RetentionService } from '../../src/retention/retention.service.js';
-import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import { expectFocus } from './steps.js';
 
-const { service, origin } = await startForBrowser();
+const { service, origin, browser } = await startForBrowser();
 await service.sql(
   `insert into telemetry_inbox (id, received_on) select gen_random_uuid(), day
    from unnest('{2024-11-18, 2024-11-21}'::date[]) day`,
@@ -12,7 +11,6 @@ await service.sql(
 // The retention run at the start of the service was before these rows existed. This run is a minute later.
 service.clock.advance(60_000);
 await service.app.get(RetentionService).run(service.clock.now());
-const browser = TestBrowser.startForFile();
 
 interface PrivacyData {
   readonly tables: {

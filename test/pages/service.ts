@@ -1,12 +1,14 @@
 import { Service, type ServiceOptions } from '../support/harness.js';
 import { freePort } from '../support/processes/server-process.js';
+import { TestBrowser } from './browser.js';
 
-/** Starts a service for a browser: its PUBLIC_URL is http://localhost with a free port. */
+/** Starts a service whose PUBLIC_URL is http://localhost with a free port, and a browser for the tests of the file. */
 export async function startForBrowser(
   options: ServiceOptions = {},
-): Promise<{ service: Service; origin: string }> {
+): Promise<{ service: Service; origin: string; browser: TestBrowser }> {
+  const browser = TestBrowser.startForFile();
   const port = await freePort();
   const environment = { PORT: String(port), ...options.environment };
   const service = await Service.start({ ...options, environment });
-  return { service, origin: `http://localhost:${port}` };
+  return { service, origin: `http://localhost:${port}`, browser };
 }

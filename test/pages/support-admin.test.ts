@@ -4,14 +4,12 @@ import type { Route } from 'playwright-core';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { until } from '../support/until.js';
-import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import { button, dialog, createSignInLink, openAs, row, submitReason, title } from './support-browser.js';
 import { activateMachine, expectAnnounced, expectFocus, expectToast } from './steps.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 
-const { service, origin } = await startForBrowser();
-const browser = TestBrowser.startForFile();
+const { service, origin, browser } = await startForBrowser();
 
 test('an admin adds a staff member, mails a link, changes the role and removes the staff member', async () => {
   const page = await openAs(browser, origin, service, 'admin', '#staff');

@@ -2,14 +2,12 @@ import { afterEach, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { until } from '../support/until.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
-import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import { button, dialog, openAs, row, submitReason } from './support-browser.js';
 
-const { service, origin } = await startForBrowser();
+const { service, origin, browser } = await startForBrowser();
 const fleet = await Fleet.of(service);
 afterEach(() => fleet.clear());
-const browser = TestBrowser.startForFile();
 
 test('of 200 crash groups the largest are shown, and all on request; a hostile label is shown as text', async () => {
   await fleet.receive('2026-11-11', 5, {

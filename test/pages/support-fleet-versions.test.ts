@@ -2,16 +2,14 @@ import { afterEach, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { until } from '../support/until.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
-import { TestBrowser } from './browser.js';
 import { publishVersions } from './fleet-publications.js';
 import { startForBrowser } from './service.js';
 import { openAs, title } from './support-browser.js';
 
-const { service, origin } = await startForBrowser();
+const { service, origin, browser } = await startForBrowser();
 const fleet = await Fleet.of(service);
 await publishVersions(service);
 afterEach(() => fleet.clear());
-const browser = TestBrowser.startForFile();
 
 const headline = (page: Page) => page.locator('.headline').textContent();
 

@@ -1,12 +1,10 @@
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import { expectAnnounced, expectFocus, expectToast, nextFrame } from './steps.js';
 import { button, dialog, find, openAs, row, title } from './support-browser.js';
 
-const { service, origin } = await startForBrowser();
-const browser = TestBrowser.startForFile();
+const { service, origin, browser } = await startForBrowser();
 
 const searchField = (page: Page) => page.getByRole('textbox', { name: 'E-mail, license key' });
 const licenseRows = (page: Page) => page.getByRole('table').locator('tbody > tr');

@@ -3,13 +3,11 @@ import { beforeEach, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../support/until.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
-import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import { expectFocus, expectToast, tabTo } from './steps.js';
 import { addAuthenticator, button, dialog, openAs, row } from './support-browser.js';
 
-const { service, origin } = await startForBrowser();
-const browser = TestBrowser.startForFile();
+const { service, origin, browser } = await startForBrowser();
 
 let license: { readonly email: string; readonly license_id: string };
 let page: Page;

@@ -2,14 +2,13 @@ import { expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../support/until.js';
 import type { Service } from '../support/harness.js';
-import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, expectApart, expectToast, tabTo } from './steps.js';
 import { button, dialog, insertReleaseRequest, openAs, row, submitReason } from './support-browser.js';
 
 const HOLDER = 'a.holder.with.a.long.address@department.university.example';
 
-const { service, origin } = await startForBrowser({ environment: { PRODUCT_NAME: 'Tidewater Studio' } });
+const { service, origin, browser } = await startForBrowser({ environment: { PRODUCT_NAME: 'Tidewater Studio' } });
 const license = await service.issue({ email: HOLDER, machines_allowed: 2 });
 const licenseId = license.license_id;
 for (const label of ['Studio', 'Laptop'])
@@ -18,7 +17,6 @@ for (const label of ['Studio', 'Laptop'])
     await activateMachine(service, license, label, HOLDER),
     'The disk is broken, and the machine does not start any more.',
   );
-const browser = TestBrowser.startForFile();
 
 const boxOf = async (element: Locator) => (await element.boundingBox())!;
 

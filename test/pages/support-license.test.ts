@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { sell } from '../erasure/harness.js';
 import { until } from '../support/until.js';
-import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import {
   insertReleaseRequest,
@@ -30,8 +29,7 @@ import {
 } from './steps.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 
-const { service, origin } = await startForBrowser();
-const browser = TestBrowser.startForFile();
+const { service, origin, browser } = await startForBrowser();
 const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000];
 
 const issueLicense = (email: string, machines_allowed = 2) => service.issue({ email, machines_allowed });

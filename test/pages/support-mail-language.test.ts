@@ -1,17 +1,15 @@
 import { expect, test } from '@jest/globals';
 import { mailsTo } from '../erasure/harness.js';
 import { until } from '../support/until.js';
-import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, expectToast } from './steps.js';
 import { button, dialog, insertReleaseRequest, openAs, submitRelease } from './support-browser.js';
 
 const EMAIL = 'mailed@example.com';
 
-const { service, origin } = await startForBrowser({
+const { service, origin, browser } = await startForBrowser({
   environment: { MAIL_LANGUAGE: 'de', PRODUCT_NAME: 'Fjord' },
 });
-const browser = TestBrowser.startForFile();
 
 test('the dialog of a release shows the mail to the holder in the language in which it is sent', async () => {
   const license = await service.issue({ email: EMAIL });

@@ -4,7 +4,7 @@ import { canonicalEmail } from '../../src/fields/email.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { mailsTo } from '../erasure/harness.js';
 import { until } from '../support/until.js';
-import { NOW, TestBrowser } from './browser.js';
+import { NOW } from './browser.js';
 import { startForBrowser } from './service.js';
 import {
   insertReleaseRequest,
@@ -28,12 +28,11 @@ import {
 } from './steps.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 
-const { service, origin } = await startForBrowser();
+const { service, origin, browser } = await startForBrowser();
 afterEach(async () => {
   await service.sql('delete from release_request');
   await service.sql('delete from erasure_request');
 });
-const browser = TestBrowser.startForFile();
 
 /** Activates a machine on a new license, and requests its release as the holder. */
 async function requestRelease(email: string, label: string, reason: string | null = null) {

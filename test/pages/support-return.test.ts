@@ -4,13 +4,12 @@ import { until } from '../support/until.js';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
-import { TestBrowser } from './browser.js';
 import { focusWindow } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { expectFocus, nextFrame } from './steps.js';
 import { button, dialog, openAs, row } from './support-browser.js';
 
-const { service, origin } = await startForBrowser();
+const { service, origin, browser } = await startForBrowser();
 const license = await service.issue({ email: 'holder@example.com' });
 const fleet = await Fleet.of(service);
 const crash = { crash_sig: '0123456789abcdef', crash_label: 'ValueError', crash_app_version: '3.1.0' };
@@ -18,7 +17,6 @@ await fleet.receive('2026-11-11', 600, { app_version: '3.1.0' });
 await fleet.receive('2026-11-11', 5, crash);
 await fleet.runRetention('2026-11-16');
 await addFailedMail('a');
-const browser = TestBrowser.startForFile();
 
 /** Inserts a mail that could not be delivered. */
 async function addFailedMail(idEnd: string): Promise<void> {

@@ -2,7 +2,6 @@ import { expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import type { Role } from '../../src/staff/identity/staff.entity.js';
 import type { Service } from '../support/harness.js';
-import { TestBrowser } from './browser.js';
 import { startForBrowser } from './service.js';
 import {
   addAuthenticator,
@@ -17,8 +16,7 @@ import {
 } from './support-browser.js';
 import { expectFocus, expectAnnounced } from './steps.js';
 
-const { service, origin } = await startForBrowser();
-const browser = TestBrowser.startForFile();
+const { service, origin, browser } = await startForBrowser();
 
 const SEARCH_TITLE = /^Find a license/;
 const ACTION_NOT_DONE = /^This was not done/;

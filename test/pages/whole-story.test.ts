@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { codeAfter } from '../license-portal/harness.js';
-import { TestBrowser } from './browser.js';
 import { headline, machineRow } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { expectAnnounced, expectFocus, tabTo, type HolderCredentials } from './steps.js';
@@ -19,8 +18,7 @@ import {
  * release of the old one, support releases it, and the new machine activates. It is done with a mouse and by keyboard alone.
  */
 
-const { service, origin } = await startForBrowser();
-const browser = TestBrowser.startForFile();
+const { service, origin, browser } = await startForBrowser();
 
 /** A way to operate a page. */
 interface InputDevice {

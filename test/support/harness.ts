@@ -35,9 +35,11 @@ export const NOW = '2026-11-20T13:00:00Z';
 /** A clock that a test sets. */
 export class FakeClock extends Clock {
   #elapsed = 0;
+  private time: Date;
 
-  constructor(private time = new Date(NOW)) {
+  constructor(time: string | Date = NOW) {
     super();
+    this.time = new Date(time);
   }
 
   override now(): Date {
