@@ -29,8 +29,7 @@ describe('activate', () => {
   test.each(['“moor-e6s7 Z8KJ–TB3R QKX6.”', 'MOOR_E6S7Z8KJTB3RQKX6'])(
     'sends and stores the canonical text of the typed key %s',
     async (typed) => {
-      const computer = await Computer.make();
-      await computer.open();
+      const computer = await Computer.opened();
       await computer.client.activate(typed, EMAIL);
       expect(computer.service.calls[0]!.body).toMatchObject({ license_key: KEY });
       expect(JSON.parse(await readFile(computer.stateFile, 'utf8'))).toMatchObject({
@@ -40,8 +39,7 @@ describe('activate', () => {
   );
 
   test('refuses a text that is no license key, as the service does but without a request', async () => {
-    const computer = await Computer.make();
-    await computer.open();
+    const computer = await Computer.opened();
     const refusal = await computer.client.activate(`${KEY}7`, EMAIL).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(LicenseProblem);
     expect(refusal).toMatchObject({
@@ -54,8 +52,7 @@ describe('activate', () => {
   });
 
   test.each([undefined, '', '  '])('sends no hostname_hint for the label %p', async (hint) => {
-    const computer = await Computer.make();
-    await computer.open();
+    const computer = await Computer.opened();
     await computer.client.activate(KEY, EMAIL, hint);
     expect(computer.service.calls[0]!.body).not.toHaveProperty('hostname_hint');
   });
@@ -70,8 +67,7 @@ describe('activate', () => {
   });
 
   test('throws the refusal, and stays not activated', async () => {
-    const computer = await Computer.make();
-    await computer.open();
+    const computer = await Computer.opened();
     computer.service.answer['/v1/activate'] = () =>
       problem(409, 'machine_limit_reached', 'stop', { machines_allowed: 1, portal_url: 'https://x/portal/' });
     const refusal = await computer.client.activate(KEY, EMAIL).catch((error: unknown) => error);
@@ -87,8 +83,7 @@ describe('activate', () => {
     const limitReached = () =>
       problem(409, 'machine_limit_reached', 'stop', { portal_url: 'https://x/portal/#release=hint' });
     async function refused(): Promise<Computer> {
-      const computer = await Computer.make();
-      await computer.open();
+      const computer = await Computer.opened();
       computer.service.answer['/v1/activate'] = limitReached;
       await expect(computer.client.activate(KEY, EMAIL, 'Studio')).rejects.toThrow(LicenseProblem);
       return computer;
@@ -152,8 +147,7 @@ describe('activate', () => {
   });
 
   test('without a network throws ServiceUnreachable', async () => {
-    const computer = await Computer.make();
-    await computer.open();
+    const computer = await Computer.opened();
     computer.service.disconnect();
     await expect(computer.client.activate(KEY, EMAIL)).rejects.toBeInstanceOf(ServiceUnreachable);
   });
@@ -169,8 +163,7 @@ describe('activate', () => {
   });
 
   test('sends the requests of simultaneous clicks one after the other', async () => {
-    const computer = await Computer.make();
-    await computer.open();
+    const computer = await Computer.opened();
     let inFlight = 0;
     let maximum = 0;
     computer.service.answer['/v1/activate'] = () => async () => {

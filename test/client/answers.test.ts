@@ -205,14 +205,13 @@ describe('the options of an application', () => {
   test('default to the log and the network of the system', async () => {
     const { log, fetch } = withDefaults(options);
     const info = jest.spyOn(console, 'info').mockReturnValue();
-    const { url, stop } = await serve((_request, response) => response.writeHead(204).end());
+    const url = await serve((_request, response) => response.writeHead(204).end());
     try {
       log('a line');
       expect(info.mock.calls).toEqual([['a line']]);
       expect((await fetch(url, {})).status).toBe(204);
     } finally {
       info.mockRestore();
-      await stop();
     }
   });
 
@@ -326,8 +325,7 @@ describe('a client without a license', () => {
   });
 
   test('schedules no heartbeat, also when one is requested', async () => {
-    const computer = await Computer.make();
-    await computer.open();
+    const computer = await Computer.opened();
     expect(await computer.client.heartbeatNow()).toEqual({ kind: 'not_activated' });
     expect(computer.service.calls).toEqual([]);
     // The only timer is that of the daily check for an update.

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MooringClient, type ClientOptions, type Status } from '../../client/src/client.js';
 import { temporaryFolder } from '../support/folders.js';
+import { afterThisFile } from '../support/of-this-file.js';
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
@@ -170,10 +171,16 @@ export class Computer {
     return new Computer(temporaryFolder());
   }
 
-  /** Makes a computer whose application is activated and runs. */
-  static async activated(options: Partial<ClientOptions> = {}): Promise<Computer> {
+  /** Makes a computer on which the application is started. */
+  static async opened(options: Partial<ClientOptions> = {}): Promise<Computer> {
     const computer = await Computer.make();
     await computer.open(options);
+    return computer;
+  }
+
+  /** Makes a computer whose application is activated and runs. */
+  static async activated(options: Partial<ClientOptions> = {}): Promise<Computer> {
+    const computer = await Computer.opened(options);
     await computer.client.activate(KEY, EMAIL, 'Studio Mac');
     return computer;
   }
@@ -232,14 +239,13 @@ export class Computer {
   }
 }
 
-/** Starts a real server on a free port, for tests that need a socket. */
-export async function serve(listener: RequestListener): Promise<{ url: string; stop: () => Promise<void> }> {
+/** Starts a real server on a free port, which is closed at the end of the test file. @returns its URL */
+export async function serve(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const stop = () =>
-    new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, stop };
+  afterThisFile(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

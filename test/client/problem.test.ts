@@ -156,8 +156,7 @@ test('a stop shows `release_url` and does not store it, because the link is vali
 });
 
 test('a refusal of Activate has the types of its code’s members', async () => {
-  const computer = await Computer.make();
-  await computer.open();
+  const computer = await Computer.opened();
   computer.service.answer['/v1/activate'] = () => problem(409, 'machine_limit_reached', 'stop', LIMIT);
   const error = await computer.client.activate(KEY, EMAIL).catch((caught: unknown) => caught);
   expect(error instanceof LicenseProblem && error.is('machine_limit_reached') && error.extras).toEqual(LIMIT);

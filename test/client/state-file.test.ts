@@ -219,8 +219,7 @@ describe('the state file', () => {
   });
 
   test('is not created by an application that was never activated', async () => {
-    const computer = await Computer.make();
-    await computer.open();
+    const computer = await Computer.opened();
     await computer.advanceTime(DAY);
     await computer.client.close();
     expect(await readdir(computer.folder)).toEqual([]);
@@ -290,8 +289,7 @@ describe('a state that can be neither read nor written', () => {
   };
 
   test('does not undo an activation of this run', async () => {
-    const computer = await Computer.make();
-    await computer.open({ storage });
+    const computer = await Computer.opened({ storage });
     expect((await computer.client.activate(KEY, EMAIL)).kind).toBe('running');
     await computer.advanceTime(HOUR);
     expect(computer.client.status.kind).toBe('running');
@@ -310,8 +308,7 @@ describe('a state that can be neither read nor written', () => {
   });
 
   test('does not prevent reading the manifest', async () => {
-    const computer = await Computer.make();
-    await computer.open({ storage });
+    const computer = await Computer.opened({ storage });
     await computer.advanceTime(HOUR);
     expect(computer.service.callsTo('/v1/manifest')).toHaveLength(1);
   });
@@ -330,8 +327,7 @@ describe('a state that can be neither read nor written', () => {
   });
 
   test('is not read again after the client is closed', async () => {
-    const computer = await Computer.make();
-    await computer.open({ storage });
+    const computer = await Computer.opened({ storage });
     await computer.client.close();
     expect(computer.time.pending.size).toBe(0);
   });
@@ -339,8 +335,7 @@ describe('a state that can be neither read nor written', () => {
 
 describe('two processes of one application', () => {
   test('the one that was started before the activation does not delete the license', async () => {
-    const computer = await Computer.make();
-    await computer.open();
+    const computer = await Computer.opened();
     const first = computer.client;
     await computer.open();
     await computer.client.activate(KEY, EMAIL);

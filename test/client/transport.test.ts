@@ -1,5 +1,5 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { describe, expect, test } from '@jest/globals';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { LicenseProblem } from '../../client/src/client.js';
 import { parseRetryAfter } from '../../client/src/retry-after.js';
 import { systemClock, systemTimers } from '../../client/src/time.js';
@@ -7,16 +7,6 @@ import { CALL_TIMEOUT_MS, Transport, type Fetch } from '../../client/src/transpo
 import { at, DAY, Computer, EMAIL, FakeTime, HOUR, KEY, serve } from './harness.js';
 
 const realFetch = (url: string, init: RequestInit) => fetch(url, init);
-const stops: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  await Promise.all(stops.splice(0).map((stop) => stop()));
-});
-
-async function service(listener: RequestListener): Promise<string> {
-  const { url, stop } = await serve(listener);
-  stops.push(stop);
-  return url;
-}
 
 function confirm(response: ServerResponse): void {
   const now = Date.now();
@@ -34,7 +24,7 @@ const PROBLEM_TYPE = { 'content-type': 'application/problem+json' };
 describe('over a real socket', () => {
   test('the request for the manifest has no body, cookie, credential or other data that identifies the caller', async () => {
     const seen: IncomingMessage[] = [];
-    const baseUrl = await service((request, response) => {
+    const baseUrl = await serve((request, response) => {
       seen.push(request);
       response.setHeader('set-cookie', 'id=1; Path=/');
       if (request.url === '/v1/manifest') response.writeHead(200, { etag: '"m1"' }).end('{}');
@@ -81,7 +71,7 @@ describe('over a real socket', () => {
   test('a call ends after ten seconds, with no response or with an incomplete one', async () => {
     expect(CALL_TIMEOUT_MS).toBe(10_000);
     const time = new FakeTime();
-    const url = await service((request, response) => {
+    const url = await serve((request, response) => {
       if (request.url === '/trickle') response.writeHead(200).write('{');
     });
     let response: Promise<unknown> | undefined;
@@ -111,7 +101,7 @@ describe('over a real socket', () => {
   });
 
   test('closing ends a running call, and no timer keeps the process running', async () => {
-    const url = await service(() => {});
+    const url = await serve(() => {});
     const closing = new AbortController();
     const dependencies = {
       fetch: realFetch,
@@ -147,12 +137,11 @@ describe('the base address', () => {
 
   test('may have a path, which is the prefix of each call', async () => {
     const urls: (string | undefined)[] = [];
-    const url = await service((request, response) => {
+    const url = await serve((request, response) => {
       urls.push(request.url);
       confirm(response);
     });
-    const computer = await Computer.make();
-    await computer.open({ baseUrl: `${url}/licensing/`, fetch: realFetch });
+    const computer = await Computer.opened({ baseUrl: `${url}/licensing/`, fetch: realFetch });
     await computer.client.activate(KEY, EMAIL);
     expect(urls).toEqual(['/licensing/v1/activate']);
   });
@@ -279,9 +268,8 @@ test('a problem is handed to the caller with its members', async () => {
     request_id: 'r',
     docs: 'd',
   };
-  const baseUrl = await service((_, r) => r.writeHead(422, PROBLEM_TYPE).end(JSON.stringify(body)));
-  const computer = await Computer.make();
-  await computer.open({ baseUrl, fetch: realFetch });
+  const baseUrl = await serve((_, r) => r.writeHead(422, PROBLEM_TYPE).end(JSON.stringify(body)));
+  const computer = await Computer.opened({ baseUrl, fetch: realFetch });
   const error = await computer.client.activate(KEY, 'no address').catch((caught: unknown) => caught);
   expect(error).toBeInstanceOf(LicenseProblem);
   expect(error).toMatchObject({

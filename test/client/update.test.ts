@@ -316,8 +316,7 @@ const serveManifest = (computer: Computer, served: object, headers = {}) =>
 
 describe('the daily check', () => {
   test('comes soon after the start, then daily, also without an activation', async () => {
-    const computer = await Computer.make();
-    await computer.open({ trustedKeys });
+    const computer = await Computer.opened({ trustedKeys });
     await computer.advanceTime(2 * MINUTE);
     expect(computer.service.calls).toEqual([]);
     await computer.advanceTime(30 * MINUTE);
@@ -341,8 +340,7 @@ describe('the daily check', () => {
   });
 
   test('logs nothing if the newest version is running', async () => {
-    const computer = await Computer.make();
-    await computer.open({ trustedKeys, appVersion: '3.2.0' });
+    const computer = await Computer.opened({ trustedKeys, appVersion: '3.2.0' });
     serveManifest(computer, manifest());
     expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason: 'up_to_date' });
     expect(computer.log).toEqual([]);
@@ -360,8 +358,7 @@ describe('the daily check', () => {
   });
 
   test('keeps the highest sequence over a restart, and reports an equivocation', async () => {
-    const computer = await Computer.make();
-    await computer.open({ trustedKeys });
+    const computer = await Computer.opened({ trustedKeys });
     serveManifest(computer, manifest());
     expect((await computer.client.checkForUpdate()).available).toBe(true);
     await computer.restart({ trustedKeys });
@@ -373,8 +370,7 @@ describe('the daily check', () => {
   });
 
   test('uses the expiry of the license in the last confirmation', async () => {
-    const computer = await Computer.make();
-    await computer.open({ trustedKeys });
+    const computer = await Computer.opened({ trustedKeys });
     serveManifest(computer, manifest({ minimum_license_expiry: '2027-01-04T00:00:00Z' }));
     expect(await computer.client.checkForUpdate()).toMatchObject({ reason: 'not_covered' });
     await computer.client.activate(KEY, EMAIL);
@@ -400,8 +396,7 @@ describe('the daily check', () => {
   });
 
   test('sends the etag, checks the cached manifest again after a 304, and sends no etag after a restart', async () => {
-    const computer = await Computer.make();
-    await computer.open({ trustedKeys });
+    const computer = await Computer.opened({ trustedKeys });
     serveManifest(computer, manifest(), { etag: '"m42"' });
     await computer.client.checkForUpdate();
     computer.service.answer['/v1/manifest'] = () => () => new Response(null, { status: 304 });
@@ -424,8 +419,7 @@ describe('the daily check', () => {
     ['W/"m42"', false],
     ['"m42" x', false],
   ])('an etag of %s is sent back: %p', async (etag, isSentBack) => {
-    const computer = await Computer.make();
-    await computer.open({ trustedKeys });
+    const computer = await Computer.opened({ trustedKeys });
     serveManifest(computer, manifest(), { etag });
     await computer.client.checkForUpdate();
     await computer.client.checkForUpdate();

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { KeyRing } from '../../src/keys/tokens/key-ring.js';
 import type { KeySummary } from '../../src/keys/tokens/ring-file.js';
@@ -30,7 +30,6 @@ const service = await Service.start({ clock: new FakeClock(new Date()) });
 const terminal = Terminal.beside(service);
 for (let i = 0; i < 5; i += 1) await addComputer(`holder-${i}@example.com`);
 
-afterAll(() => Promise.all(computers.map((computer) => computer.close())));
 
 /** Issues a license for one machine, and activates a computer with it. */
 async function addComputer(email: string): Promise<void> {

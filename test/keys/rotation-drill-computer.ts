@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { MooringClient, type ClientOptions, type Status, type UpdateCheck } from '../../client/src/client.js';
 import { machineId } from '../support/harness.js';
 import { activationOf, kidOf } from './rotation-drill.js';
+import { afterThisFile } from '../support/of-this-file.js';
 
 interface ActivationResponse {
   activation: { id: string };
@@ -27,6 +28,7 @@ export class Computer {
     stateFile: string,
     options: Partial<ClientOptions> = {},
   ) {
+    afterThisFile(() => this.close());
     this.#stateFile = stateFile;
     this.#client = new MooringClient({
       baseUrl: urls[0]!,

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import pg from 'pg';
 import type { RingEntry } from '../../src/keys/tokens/ring-file.js';
 import { Terminal } from '../support/processes/cli-harness.js';
@@ -11,6 +11,7 @@ import { Computer } from './rotation-drill-computer.js';
 import { ClientSimulation, kidOf, sendHalfHeartbeat } from './rotation-drill.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
+import { afterThisFile } from '../support/of-this-file.js';
 
 /** The number of clients, which send heartbeats all the time to two instances with one database and one key folder. */
 const CLIENTS = 24;
@@ -46,10 +47,7 @@ const firstKeyClients = simulation.clients.slice(0, 8);
 const secondKeyClients = simulation.clients.slice(8, 12);
 for (const client of firstKeyClients) client.tokenUse = 'fixed';
 
-afterAll(async () => {
-  await Promise.all((computers ?? []).map((computer) => computer.close()));
-  await simulation?.stop();
-});
+afterThisFile(() => simulation.stop());
 
 test('during two rotations no heartbeat is refused and no process is restarted', async () => {
   const confirmedBefore = simulation.confirmedHeartbeats;
