@@ -7,7 +7,7 @@ import type pg from 'pg';
 import { DatabaseUrl, jobsPool } from '../../src/database/data-source.js';
 import { AppLogger } from '../../src/core/logger.js';
 import { JobWorker } from '../../src/mail/job-worker.js';
-import { createDatabase, connect } from '../support/harness.js';
+import { createDatabase } from '../support/harness.js';
 
 const database = await createDatabase();
 

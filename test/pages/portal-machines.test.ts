@@ -17,6 +17,7 @@ import {
   insertSelfRelease,
   type HolderCredentials,
   closeByEscape,
+  expectApart,
 } from './steps.js';
 import { startForBrowser } from './service.js';
 

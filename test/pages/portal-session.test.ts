@@ -3,7 +3,13 @@ import { beforeEach, expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import { codeAfter } from '../license-portal/harness.js';
 import { headline, machineRow, openByCode, openByKey } from './portal-browser.js';
-import { activateMachine, expectAnnounced, type HolderCredentials, closeByEscape } from './steps.js';
+import {
+  activateMachine,
+  expectAnnounced,
+  type HolderCredentials,
+  closeByEscape,
+  expectApart,
+} from './steps.js';
 import { startForBrowser } from './service.js';
 
 const { service, origin, browser } = await startForBrowser();

@@ -4,6 +4,7 @@ import type { Route } from 'playwright-core';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { until } from '../support/until.js';
+import { publish } from '../manifest/publish.js';
 import { startForBrowser } from './service.js';
 import { button, dialog, createSignInLink, openAs, row, submitReason, title } from './support-browser.js';
 import { activateMachine, expectAnnounced, expectFocus, expectToast } from './steps.js';

@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../support/until.js';
-import type { Service } from '../support/harness.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, expectApart, expectToast, tabTo } from './steps.js';
 import { button, dialog, insertReleaseRequest, openAs, row, submitReason } from './support-browser.js';

@@ -17,6 +17,7 @@ import {
   submitReason,
   submitRelease,
   title,
+  createSignInLink,
 } from './support-browser.js';
 import {
   activateMachine,

@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import type { Role } from '../../src/staff/identity/staff.entity.js';
-import type { Service } from '../support/harness.js';
 import { startForBrowser } from './service.js';
 import {
   addAuthenticator,

@@ -3,7 +3,6 @@ import { expect, test } from '@jest/globals';
 import pg from 'pg';
 import { startOwnPostgres } from '../support/databases/own-postgres.js';
 import { migrate } from '../../src/database/migrations.js';
-import { connect } from '../support/harness.js';
 
 /* deploy/postgres.sql, which prepares the database of the service in compose. */
 

@@ -7,7 +7,7 @@ import { LibraryOutput } from '../../src/core/library-output.js';
 import { AppLogger } from '../../src/core/logger.js';
 import { OutageLog } from '../../src/database/outage-log.js';
 import { TcpProxy } from '../support/databases/outage-harness.js';
-import { call, createDatabase, connect } from '../support/harness.js';
+import { call, createDatabase } from '../support/harness.js';
 import { MAIN, Terminal } from '../support/processes/cli-harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
