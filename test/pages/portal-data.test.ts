@@ -6,7 +6,13 @@ import { waitForJobs, sell } from '../erasure/harness.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { Browser, codeAfter } from '../license-portal/harness.js';
 import { focusWindow, headline, openByCode, openByKey } from './portal-browser.js';
-import { activateMachine, expectFocus, expectAnnounced, type HolderCredentials } from './steps.js';
+import {
+  activateMachine,
+  expectFocus,
+  expectAnnounced,
+  type HolderCredentials,
+  expectText,
+} from './steps.js';
 import { startForBrowser } from './service.js';
 
 /** Far in the future, so that no requested erasure runs: the job queue that runs erasures uses the clock of the database. */
@@ -82,9 +88,7 @@ test('the deletion dialog says what ends and what is kept, and a requested delet
   await expectAnnounced(page, 'Deletion is asked for.');
   const notice = page.getByText('Deletion asked for on 10 February 2096.');
   await expectFocus(page.locator('#erasure'));
-  await page
-    .getByText('It runs on 13 February 2096 at 12:00 UTC. Until then you can take it back.')
-    .waitFor();
+  await expectText(page, 'It runs on 13 February 2096 at 12:00 UTC. Until then you can take it back.');
   await browser.expectAccessibleLayout(page);
   expect(await countWaitingErasures()).toBe(1);
   await page.reload();
@@ -104,7 +108,7 @@ test('after a sign-in by license key nothing can be downloaded or deleted, until
   await waitForJobs(service, 'mail_sign_in_code');
   const page = await browser.openPage(origin, { now: NOW });
   await openByKey(page, origin, license);
-  await page.getByText('other people may know that key').waitFor();
+  await expectText(page, 'other people may know that key');
   expect(await page.getByRole('button', { name: /Download|Delete|Send me the key/ }).count()).toBe(0);
   await page.getByRole('button', { name: 'Sign in with a code' }).click();
   const dialog = page.getByRole('dialog', { name: 'Sign in with a code' });

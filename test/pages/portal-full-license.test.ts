@@ -14,6 +14,7 @@ import {
   tabTo,
   insertSelfRelease,
   type HolderCredentials,
+  expectText,
 } from './steps.js';
 import { startForBrowser } from './service.js';
 import { temporaryFolder } from '../support/folders.js';
@@ -93,26 +94,26 @@ test('from a full license to a running application: four clicks and one code', a
     await page.getByText('Waiting for a free place: New Mac (version 3.2.0)', { exact: true }).waitFor();
     await browser.expectAccessibleLayout(page);
     const code = await codeAfter(service, license.email, () => click('Mail me a code'));
-    await page.getByText(`A code is on its way to ${license.email[0]}…@example.com.`).waitFor();
+    await expectText(page, `A code is on its way to ${license.email[0]}…@example.com.`);
     await expectFocus(page.getByLabel('Code', { exact: true }));
     await browser.expectAccessibleLayout(page);
     await page.keyboard.type(code);
     await headline(page).waitFor();
     await expectFocus(page.getByRole('heading', { name: /^License key ending in/ }));
-    await page.getByRole('status').getByText('Waiting for a free place: New Mac').waitFor();
-    await page.getByText('Release the machine that you no longer use.').waitFor();
+    await expectText(page.getByRole('status'), 'Waiting for a free place: New Mac');
+    await expectText(page, 'Release the machine that you no longer use.');
     await browser.expectAccessibleLayout(page);
     await click('Release Old Mac');
     await click('Release it');
     await expectToast(page, 'It is released. Its place is free.');
     await expectFocus(page.getByRole('heading', { name: 'A place is free: go back to the application' }));
-    await page.getByRole('status').getByText('It activates by itself within seconds').waitFor();
+    await expectText(page.getByRole('status'), 'It activates by itself within seconds');
     expect(await page.getByText('Enter your key in the application').count()).toBe(0);
     await browser.expectAccessibleLayout(page);
     expect(clicks).toBe(4);
     await application.untilRunning();
     await focusWindow(page);
-    await page.getByRole('status').getByText('Done: your license is active on New Mac.').waitFor();
+    await expectText(page.getByRole('status'), 'Done: your license is active on New Mac.');
     await machineRow(page, 'New Mac').waitFor();
     await browser.expectAccessibleLayout(page);
   });
@@ -125,12 +126,12 @@ test('without a release left: support is asked with a reason and releases, and t
     const mail = () => page.getByRole('button', { name: 'Mail me a code' }).click();
     const code = await codeAfter(service, license.email, mail);
     await page.getByLabel('Code', { exact: true }).fill(code);
-    await page.getByRole('status').getByText('Ask support to release the machine').waitFor();
+    await expectText(page.getByRole('status'), 'Ask support to release the machine');
     await page.getByRole('button', { name: 'Ask support to release Old Mac' }).click();
     await page.getByLabel('Reason').fill('The old one broke.');
     await page.getByRole('button', { name: 'Send to support' }).click();
-    await machineRow(page, 'Old Mac').getByText('Asked on 20 November').waitFor();
-    await page.getByRole('status').getByText('Support has your request.').waitFor();
+    await expectText(machineRow(page, 'Old Mac'), 'Asked on 20 November');
+    await expectText(page.getByRole('status'), 'Support has your request.');
     const [request] = await service.sql<{ id: string; reason: string }>(
       'select id, reason from release_request where activation_id = $1',
       [license.activation_id],
@@ -140,7 +141,7 @@ test('without a release left: support is asked with a reason and releases, and t
     await service.app.get(ReleaseDecisions).decide(request!.id, 'release', audit);
     await application.untilRunning();
     await focusWindow(page);
-    await page.getByRole('status').getByText('Done: your license is active on New Mac.').waitFor();
+    await expectText(page.getByRole('status'), 'Done: your license is active on New Mac.');
   });
 });
 
@@ -160,7 +161,7 @@ test('without a release left, by keyboard and in German: after a declined reques
       await press('An den Support senden');
       await expectToast(page, 'Der Support wurde gefragt.');
       await expectFocus(machineRow(page, 'Old Mac').getByRole('cell').last());
-      await machineRow(page, 'Old Mac').getByText('Angefragt am 20. November').waitFor();
+      await expectText(machineRow(page, 'Old Mac'), 'Angefragt am 20. November');
       await browser.expectAccessibleLayout(page);
     };
     const firstUrl = application.releaseUrl;
@@ -168,20 +169,20 @@ test('without a release left, by keyboard and in German: after a declined reques
     const code = await codeAfter(service, license.email, () => press('Code per E-Mail senden'));
     await expectFocus(page.getByLabel('Code', { exact: true }));
     await page.keyboard.type(code);
-    await page.getByRole('status').getByText('Bitten Sie den Support, das Gerät freizugeben').waitFor();
+    await expectText(page.getByRole('status'), 'Bitten Sie den Support, das Gerät freizugeben');
     await browser.expectAccessibleLayout(page);
     await askSupport('Das alte ist defekt.');
     await decideRequest(license.activation_id, 'decline', 'Bitte rufen Sie uns an.');
     await application.clickActivate(license);
     expect(application.releaseUrl).not.toBe(firstUrl);
     await page.goto(application.releaseUrl);
-    await page.getByText('„Bitte rufen Sie uns an.“').waitFor();
+    await expectText(page, '„Bitte rufen Sie uns an.“');
     await browser.expectAccessibleLayout(page);
     await askSupport('Das habe ich getan.');
     await decideRequest(license.activation_id, 'release', 'Defekt.');
     await application.untilRunning();
     await focusWindow(page);
-    await page.getByRole('status').getByText('Fertig: Ihre Lizenz ist auf New Mac aktiv.').waitFor();
+    await expectText(page.getByRole('status'), 'Fertig: Ihre Lizenz ist auf New Mac aktiv.');
     await browser.expectAccessibleLayout(page);
   });
 });
@@ -214,7 +215,7 @@ test('the whole way from a full license to a running application needs only the 
     await expectFocus(headline(page));
     await application.untilRunning();
     await focusWindow(page);
-    await page.getByRole('status').getByText('Done: your license is active on New Mac.').waitFor();
+    await expectText(page.getByRole('status'), 'Done: your license is active on New Mac.');
     await expectFocus(headline(page));
   });
 });
@@ -228,15 +229,15 @@ test('the way from a full license to a running application, in German', async ()
     await browser.expectAccessibleLayout(page);
     const code = await codeAfter(service, license.email, () => click('Code per E-Mail senden'));
     await page.getByLabel('Code', { exact: true }).fill(code);
-    await page.getByText('Geben Sie das Gerät frei, das Sie nicht mehr verwenden.').waitFor();
+    await expectText(page, 'Geben Sie das Gerät frei, das Sie nicht mehr verwenden.');
     await click('Freigeben Old Mac');
     await browser.expectAccessibleLayout(page);
     await click('Jetzt freigeben');
     await expectToast(page, 'Das Gerät ist freigegeben. Sein Platz ist frei.');
-    await page.getByText('Ein Platz ist frei: Gehen Sie zurück zur Anwendung').waitFor();
+    await expectText(page, 'Ein Platz ist frei: Gehen Sie zurück zur Anwendung');
     await application.untilRunning();
     await focusWindow(page);
-    await page.getByRole('status').getByText('Fertig: Ihre Lizenz ist auf New Mac aktiv.').waitFor();
+    await expectText(page.getByRole('status'), 'Fertig: Ihre Lizenz ist auf New Mac aktiv.');
     await browser.expectAccessibleLayout(page);
   });
 });
@@ -245,7 +246,7 @@ test('by keyboard, for a holder who is signed in by key already, the link leads 
   const license = await issueFullLicense();
   const { json } = await service.activate(license, 'new');
   const page = await openByKey(browser, origin, license, new URL(json['release_url'] as string).hash);
-  await page.getByText('Release the machine that you no longer use.').waitFor();
+  await expectText(page, 'Release the machine that you no longer use.');
   await expectFocus(page.getByRole('heading', { name: /^License key ending in/ }));
   await page.keyboard.press('Tab');
   await page.keyboard.press('Tab');
@@ -269,9 +270,9 @@ test('the link that skips to the content keeps the sign-in with a link, and the 
   await page.getByRole('button', { name: 'Mail me a code' }).waitFor();
   await signInByKey(page, origin, license);
   await page.reload();
-  await page.getByText('Release the machine that you no longer use.').waitFor();
+  await expectText(page, 'Release the machine that you no longer use.');
   await skip();
-  await page.getByText('Release the machine that you no longer use.').waitFor();
+  await expectText(page, 'Release the machine that you no longer use.');
 });
 
 test('a page that stays open shows the license after its link has expired', async () => {
@@ -294,7 +295,7 @@ test('a link that has expired says so and leads to the usual sign-in', async () 
   service.clock.advance(10 * 60_000);
   const page = await browser.openPage(origin, { path: json['release_url'] as string });
   await page.getByRole('button', { name: 'Mail me a code' }).click();
-  await page.getByRole('alert').getByText('This link was good for 10 minutes and one sign-in.').waitFor();
+  await expectText(page.getByRole('alert'), 'This link was good for 10 minutes and one sign-in.');
   await browser.expectAccessibleLayout(page);
   await page.getByRole('button', { name: 'Sign in another way' }).click();
   await page.getByLabel('License key').waitFor();
@@ -314,10 +315,7 @@ test('after the sign-in the link shows the license in this browser, and elsewher
 
   const elsewhere = await browser.openPage(origin, { path: link });
   await elsewhere.getByRole('button', { name: 'Mail me a code' }).click();
-  await elsewhere
-    .getByRole('alert')
-    .getByText('This link was good for 10 minutes and one sign-in.')
-    .waitFor();
+  await expectText(elsewhere.getByRole('alert'), 'This link was good for 10 minutes and one sign-in.');
   expect(await elsewhere.locator('.button.primary').allTextContents()).toEqual(['Sign in another way']);
   await elsewhere.getByRole('button', { name: 'Sign in another way' }).click();
   await elsewhere.getByLabel('License key').waitFor();
@@ -343,7 +341,7 @@ test('if the link expires while the code is awaited, another code cannot be mail
   await page.getByLabel('Code', { exact: true }).waitFor();
   service.clock.advance(10 * 60_000);
   await page.getByRole('button', { name: 'Mail me another code' }).click();
-  await page.getByRole('alert').getByText('This link was good for 10 minutes and one sign-in.').waitFor();
+  await expectText(page.getByRole('alert'), 'This link was good for 10 minutes and one sign-in.');
 });
 
 test('a link that is older than the newest activation does not ask to release a machine', async () => {
@@ -355,7 +353,7 @@ test('a link that is older than the newest activation does not ask to release a 
   ]);
   const page = await openByKey(browser, origin, license, new URL(json['release_url'] as string).hash);
   await machineRow(page, 'Old Mac').waitFor();
-  await page.getByRole('status').getByText('Done: your license is active on Old Mac.').waitFor();
+  await expectText(page.getByRole('status'), 'Done: your license is active on Old Mac.');
   expect(await page.getByText('Release the machine that you no longer use.').count()).toBe(0);
   await browser.expectAccessibleLayout(page);
 });
@@ -367,7 +365,7 @@ test('a holder who is signed in for another license is offered a code for this o
   const page = await openByKey(browser, origin, other);
   await page.goto(json['release_url'] as string);
   await page.getByRole('button', { name: 'Mail me a code' }).waitFor();
-  await page.getByText(`Signed in as ${other.email}`).waitFor();
+  await expectText(page, `Signed in as ${other.email}`);
   await page.getByRole('button', { name: 'Sign in another way' }).click();
   await headline(page).waitFor();
 });
@@ -406,6 +404,6 @@ test('the link names the machine that waits, also one without a label or with a 
 test('markup in the hash of the URL is not rendered', async () => {
   const page = await browser.openPage(origin, { path: '/portal/#release=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E' });
   await page.getByRole('button', { name: 'Mail me a code' }).click();
-  await page.getByRole('alert').getByText('This link was good for 10 minutes and one sign-in.').waitFor();
+  await expectText(page.getByRole('alert'), 'This link was good for 10 minutes and one sign-in.');
   expect(await page.locator('img[src="x"]').count()).toBe(0);
 });

@@ -18,6 +18,7 @@ import {
   type HolderCredentials,
   closeByEscape,
   expectApart,
+  expectText,
 } from './steps.js';
 import { startForBrowser } from './service.js';
 
@@ -50,7 +51,7 @@ describe('asking support to release a machine', () => {
     await button.focus();
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Ask support to release Studio Mac?' });
-    await dialog.getByText('the application stops on Studio Mac').waitFor();
+    await expectText(dialog, 'the application stops on Studio Mac');
     await expectFocus(dialog.getByLabel('Reason'));
     await browser.expectAccessibleLayout(page);
     // Escape closes the dialog. If something was typed, the first Escape only warns.
@@ -59,7 +60,7 @@ describe('asking support to release a machine', () => {
     await page.keyboard.press('Enter');
     await page.keyboard.type('The');
     await page.keyboard.press('Escape');
-    await dialog.getByRole('alert').getByText('What you typed would be lost.').waitFor();
+    await expectText(dialog.getByRole('alert'), 'What you typed would be lost.');
     await closeByEscape(dialog);
     await expectFocus(button);
     expect(await readReleaseRequests(id)).toEqual([]);
@@ -73,7 +74,7 @@ describe('asking support to release a machine', () => {
     expect(await state.textContent()).toBe('Asked on 20 November');
     expect(await readReleaseRequests(id)).toEqual([{ reason: 'The old one broke.' }]);
     await page.reload();
-    await machineRow(page, 'Studio Mac').getByText('Asked on 20 November').waitFor();
+    await expectText(machineRow(page, 'Studio Mac'), 'Asked on 20 November');
     await browser.expectAccessibleLayout(page);
   });
 
@@ -85,7 +86,7 @@ describe('asking support to release a machine', () => {
     for (const refused of ['Sold to bob@example.com', 'x'.repeat(501)]) {
       await reason.fill(refused);
       await page.getByRole('button', { name: 'Send to support' }).click();
-      await page.getByText('At most 500 characters, and no e-mail address.').waitFor();
+      await expectText(page, 'At most 500 characters, and no e-mail address.');
       await expectFocus(reason);
       expect(await reason.inputValue()).toBe(refused);
     }
@@ -106,7 +107,7 @@ test('a request for a machine that support has released meanwhile is not shown a
   await expectToast(page, 'Nothing to do: this machine is no longer in use.');
   await expectFocus(headline(page));
   expect(await headline(page).textContent()).toBe('0 of 2 machines in use');
-  await machineRow(page, 'Studio Mac').getByText('Released on 20 November').waitFor();
+  await expectText(machineRow(page, 'Studio Mac'), 'Released on 20 November');
   expect(await readReleaseRequests(id)).toEqual([]);
 });
 
@@ -129,16 +130,16 @@ describe('a self-release', () => {
     await activateMachine(service, license, 'MacBook Air');
     const page = await openByCode(browser, origin, service, license.email);
     expect(await headline(page).textContent()).toBe('2 of 2 machines in use');
-    await page.getByText('one of these has to be released first').waitFor();
+    await expectText(page, 'one of these has to be released first');
     await page.getByRole('button', { name: 'Release Studio Mac' }).click();
-    await page.getByRole('dialog').getByText('You can do this 1 more time').waitFor();
+    await expectText(page.getByRole('dialog'), 'You can do this 1 more time');
     await browser.expectAccessibleLayout(page);
     await page.getByRole('button', { name: 'Release it' }).click();
     await expectAnnounced(page, 'It is released. Its place is free.');
     await expectFocus(headline(page));
     expect(await headline(page).textContent()).toBe('1 of 2 machines in use');
     const ended = page.getByRole('table', { name: 'Machines no longer in use' });
-    await ended.getByRole('row', { name: 'Studio Mac' }).getByText('Released on 20 November').waitFor();
+    await expectText(ended.getByRole('row', { name: 'Studio Mac' }), 'Released on 20 November');
     // The only self-release of the year is used up, so support must release the next machine.
     await page.getByRole('button', { name: 'Ask support to release MacBook Air' }).waitFor();
     await page.reload();
@@ -175,7 +176,7 @@ describe('a self-release', () => {
     const page = await openByKey(browser, origin, license);
     await enterCodeToRelease(page, useUpSelfRelease);
     const dialog = page.getByRole('dialog', { name: 'Ask support to release Studio Mac?' });
-    await dialog.getByText('Support can do it for you.').waitFor();
+    await expectText(dialog, 'Support can do it for you.');
     await browser.expectAccessibleLayout(page);
     await dialog.getByRole('button', { name: 'Dismiss' }).click();
     await dialog.getByRole('button', { name: 'Send to support' }).click();
@@ -209,7 +210,7 @@ describe('a self-release', () => {
     });
     await dialog.getByLabel('Code', { exact: true }).fill(code.slice(0, 7));
     await page.keyboard.press('Escape');
-    await dialog.getByRole('alert').getByText('What you typed would be lost.').waitFor();
+    await expectText(dialog.getByRole('alert'), 'What you typed would be lost.');
     await dialog.getByLabel('Code', { exact: true }).fill(code);
     await page.locator('.working').waitFor();
     await page.keyboard.press('Escape');
@@ -225,7 +226,7 @@ describe('a self-release', () => {
     await useUpSelfRelease();
     await page.getByRole('button', { name: 'Release Studio Mac' }).click();
     await page.getByRole('button', { name: 'Release it' }).click();
-    await page.getByRole('alert').getByText('Support can do it for you.').waitFor();
+    await expectText(page.getByRole('alert'), 'Support can do it for you.');
     await page.getByRole('button', { name: 'Cancel' }).click();
     await machineRow(page, 'Studio Mac').waitFor();
   });
@@ -235,7 +236,7 @@ describe('a self-release', () => {
 async function enterCodeToRelease(page: Page, beforeTyping: () => Promise<unknown> = async () => {}) {
   await page.getByRole('button', { name: 'Release Studio Mac' }).click();
   const dialog = page.getByRole('dialog', { name: 'Release Studio Mac?' });
-  await dialog.getByText('which other people may know').waitFor();
+  await expectText(dialog, 'which other people may know');
   await browser.expectAccessibleLayout(page);
   const mail = () => dialog.getByRole('button', { name: 'Mail me a code' }).click();
   const code = await codeAfter(service, license.email, mail);
@@ -256,7 +257,7 @@ test('if the application opens the page for a released machine, its row has the 
   const page = await openByKey(browser, origin, license, `#activation=${ended}`);
   await expectFocus(page.locator(`#name-${ended}`));
   await page.evaluate(`location.hash = '#activation=${randomUUID()}'`);
-  await page.getByText('opened this page for a machine that is not on the licenses shown here').waitFor();
+  await expectText(page, 'opened this page for a machine that is not on the licenses shown here');
   await browser.expectAccessibleLayout(page);
 });
 
@@ -300,11 +301,11 @@ test('the row of a machine says why its release was declined, and the release ca
   await service.app.get(ReleaseDecisions).decide(request!.id, 'decline', audit);
   const page = await openByKey(browser, origin, license);
   const row = machineRow(page, 'Studio Mac');
-  await row.getByText('Support declined a release on 20 November. “Released <b>one</b> last week”').waitFor();
+  await expectText(row, 'Support declined a release on 20 November. “Released <b>one</b> last week”');
   await browser.expectAccessibleLayout(page);
   await row.getByRole('button', { name: 'Ask support to release' }).click();
   await page.getByRole('button', { name: 'Send to support' }).click();
-  await row.getByText('Asked on').waitFor();
+  await expectText(row, 'Asked on');
   expect(await row.getByText('Support declined').count()).toBe(0);
 });
 
@@ -351,10 +352,7 @@ test('the machine for which the application opened the page is marked, and is fi
   const page = await openByKey(browser, origin, license, `#activation=${id.toUpperCase()}`);
   const rows = page.getByRole('rowheader');
   expect(await rows.first().locator('.name').textContent()).toBe('FirstThis machine');
-  await rows
-    .first()
-    .getByText(`Activated 20 November with 3.2.0 · …${id.slice(-4)}`)
-    .waitFor();
+  await expectText(rows.first(), `Activated 20 November with 3.2.0 · …${id.slice(-4)}`);
   // The focus shows the exact time, so the layout check below includes it.
   await rows.first().locator('time').focus();
   expect(await page.getByText('This machine').count()).toBe(1);
@@ -429,12 +427,12 @@ test('two machines without a name are distinguished by their descriptions, also 
     const button = page.getByRole('button', { name: `Release ${name}`, description: details, exact: true });
     await button.click();
     const dialog = page.getByRole('dialog', { name: `Release ${name}?` });
-    await dialog.getByText(details).waitFor();
+    await expectText(dialog, details);
     await browser.expectAccessibleLayout(page);
     const mail = () => dialog.getByRole('button', { name: 'Mail me a code' }).click();
     await codeAfter(service, license.email, mail);
     await dialog.getByLabel('Code', { exact: true }).waitFor();
-    await dialog.getByText(details).waitFor();
+    await expectText(dialog, details);
     await page.keyboard.press('Escape');
   }
   await useUpSelfRelease();
@@ -442,7 +440,7 @@ test('two machines without a name are distinguished by their descriptions, also 
   for (const id of ids) {
     const details = `Activated 20 November with 3.2.0 · …${id.slice(-4)}`;
     await page.getByRole('button', { name: 'Ask support to release', description: details }).click();
-    await page.getByRole('dialog').getByText(details).waitFor();
+    await expectText(page.getByRole('dialog'), details);
     await browser.expectAccessibleLayout(page);
     await page.keyboard.press('Escape');
   }
@@ -464,7 +462,7 @@ test('a list of 500 machines can be filtered, and those that ended are collapsed
   await page.locator('.filter').getByText('11 machines found').waitFor({ state: 'attached' });
   expect(await page.getByRole('rowheader').count()).toBe(11);
   await filter.fill('none of them');
-  await page.getByText('No machine in use has this').waitFor();
+  await expectText(page, 'No machine in use has this');
   await filter.fill('');
   await page.getByText('200 machines no longer in use').click();
   await until(async () => (await page.getByRole('rowheader').count()) === 500);
@@ -525,5 +523,5 @@ test.each([
   const page = await openByCode(browser, origin, service, license.email);
   await change();
   await page.getByRole('button', { name: 'Send me the key' }).click();
-  await page.getByRole('alert').getByText(text).waitFor();
+  await expectText(page.getByRole('alert'), text);
 });

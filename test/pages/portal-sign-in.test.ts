@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { codeAfter } from '../license-portal/harness.js';
 import { headline, openByKey } from './portal-browser.js';
-import { activateMachine, expectFocus, expectAnnounced } from './steps.js';
+import { activateMachine, expectFocus, expectAnnounced, expectText } from './steps.js';
 import { startForBrowser } from './service.js';
 
 const { service, origin, browser } = await startForBrowser();
@@ -50,21 +50,21 @@ test('the field for the address has the same width for a holder who has lost the
 test('a missing or wrong value is reported at its field, which gets the focus', async () => {
   const page = await open();
   await press(page, 'Show my machines');
-  await page.getByText('Enter your e-mail address.').waitFor();
-  await page.getByText('Enter your license key.').waitFor();
+  await expectText(page, 'Enter your e-mail address.');
+  await expectText(page, 'Enter your license key.');
   await expectFocus(email(page));
   expect(await email(page).getAttribute('aria-invalid')).toBe('true');
   await browser.expectAccessibleLayout(page);
   await email(page).fill(license.email);
   await key(page).fill('not a key');
   await press(page, 'Show my machines');
-  await page.getByText('This does not look like a license key.').waitFor();
+  await expectText(page, 'This does not look like a license key.');
   await expectFocus(key(page));
   expect(await email(page).getAttribute('aria-invalid')).toBeNull();
   const last = license.license_key.at(-1);
   await key(page).fill(license.license_key.slice(0, -1) + (last === 'A' ? 'B' : 'A'));
   await press(page, 'Show my machines');
-  await page.getByText(/^One character looks mistyped, or the beginning is missing\./).waitFor();
+  await expectText(page, /^One character looks mistyped, or the beginning is missing\./);
   await expectFocus(key(page));
   await browser.expectAccessibleLayout(page);
 });
@@ -98,10 +98,7 @@ test('a license key with a wrong e-mail address is refused, and the typed text s
   await email(page).fill('unknown@example.com');
   await key(page).fill(license.license_key);
   await press(page, 'Show my machines');
-  await page
-    .getByRole('alert')
-    .getByText('No license has this key together with this e-mail address.')
-    .waitFor();
+  await expectText(page.getByRole('alert'), 'No license has this key together with this e-mail address.');
   expect([await email(page).inputValue(), await key(page).inputValue()]).toEqual([
     'unknown@example.com',
     license.license_key,
@@ -118,7 +115,7 @@ test('"I lost my key": a mailed code, pasted with a dash, is sent when its eight
   expect(await email(page).inputValue()).toBe(license.email);
   await browser.expectAccessibleLayout(page);
   const mailed = await codeAfter(service, license.email, () => press(page, 'Mail me a code'));
-  await page.getByText(`If a license belongs to ${license.email}, a code is on its way there.`).waitFor();
+  await expectText(page, `If a license belongs to ${license.email}, a code is on its way there.`);
   await expectFocus(code(page));
   expect(await code(page).getAttribute('autocomplete')).toBe('one-time-code');
   // The field is as wide as eight digits.
@@ -126,9 +123,9 @@ test('"I lost my key": a mailed code, pasted with a dash, is sent when its eight
   await browser.expectAccessibleLayout(page);
   await code(page).fill('1234');
   await press(page, 'Sign in');
-  await page.getByText('The code has 8 digits.').waitFor();
+  await expectText(page, 'The code has 8 digits.');
   await code(page).fill(mailed === '00000000' ? '11111111' : '00000000');
-  await page.getByRole('alert').getByText('This code is wrong or no longer good').waitFor();
+  await expectText(page.getByRole('alert'), 'This code is wrong or no longer good');
   await code(page).fill(` ${mailed.slice(0, 4)}-${mailed.slice(4)}`);
   await headline(page).waitFor();
   expect(await headline(page).textContent()).toBe('1 of 1 machines in use');
@@ -142,7 +139,7 @@ test('an address without a license gets the same response, and can be changed', 
   await expectFocus(email(page));
   await email(page).fill('unknown@example.com');
   await press(page, 'Mail me a code');
-  await page.getByText('If a license belongs to unknown@example.com').waitFor();
+  await expectText(page, 'If a license belongs to unknown@example.com');
   await press(page, 'Use another address');
   await expectFocus(email(page));
   expect(await email(page).inputValue()).toBe('unknown@example.com');
@@ -165,12 +162,12 @@ test('while the service is unavailable the page says so, and works when it is av
   const page = await browser.openPage(origin);
   await page.route('**/portal/api/**', (route) => route.abort());
   await page.goto('/portal/');
-  await page.getByRole('alert').getByText('The service cannot be reached just now.').waitFor();
+  await expectText(page.getByRole('alert'), 'The service cannot be reached just now.');
   await browser.expectAccessibleLayout(page);
   const heading = page.getByRole('heading', { level: 1, name: 'Where is my license active?' });
   await press(page, 'Try again');
   await expectFocus(heading);
-  await page.getByRole('alert').getByText('The service cannot be reached just now.').waitFor();
+  await expectText(page.getByRole('alert'), 'The service cannot be reached just now.');
   await page.unroute('**/portal/api/**');
   await press(page, 'Try again');
   await key(page).waitFor();
@@ -185,7 +182,7 @@ test('while the service is unavailable the page says so, and works when it is av
   ]) {
     await page.route('**/portal/api/**', (route) => route.fulfill(answer));
     await press(page, 'Show my machines');
-    await page.getByRole('alert').getByText('What you typed is still here').waitFor();
+    await expectText(page.getByRole('alert'), 'What you typed is still here');
     await page.unroute('**/portal/api/**');
   }
   await press(page, 'Show my machines');
@@ -201,7 +198,7 @@ test('the page shows that it is loading before any response has come', async () 
     await route.continue();
   });
   await page.goto('/portal/');
-  await page.getByText('Looking for your license …').waitFor();
+  await expectText(page, 'Looking for your license …');
   await browser.expectAccessibleLayout(page);
   sendResponse();
   await key(page).waitFor();

@@ -8,7 +8,7 @@ import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { headline, openByCode, openByKey, signInByCode } from './portal-browser.js';
 import { codeAfter } from '../license-portal/harness.js';
-import { activateMachine, expectFocus, expectToast } from './steps.js';
+import { activateMachine, expectFocus, expectToast, expectText } from './steps.js';
 import { startForBrowser } from './service.js';
 
 const { service, origin, browser } = await startForBrowser({ environment: { SUPPORT_CONTACT: 'help@vendor.example' } });
@@ -74,8 +74,8 @@ test.each<[state: string, LicenseChange, machines: number, headline: string, sen
   async (state, change, machines, heading, sentence) => {
     const page = await openWith(change, machines);
     expect(await headline(page).textContent()).toBe(heading);
-    await page.getByText(sentence).waitFor();
-    await page.getByText('When a machine was last used is not shown, because it is not stored.').waitFor();
+    await expectText(page, sentence);
+    await expectText(page, 'When a machine was last used is not shown, because it is not stored.');
     // The place of a machine of a revoked license is of no use to another machine.
     const release = page.getByRole('button', { name: 'Ask support to release' });
     expect(await release.count()).toBe(state === 'revoked' ? 0 : machines);
@@ -86,7 +86,7 @@ test.each<[state: string, LicenseChange, machines: number, headline: string, sen
 test('an expired license leads to support if the settings name no place to renew it', async () => {
   const page = await openWith({ expires_at: LAST_YEAR, on_expiry: 'stop' });
   const section = page.locator('.license');
-  await section.getByText('Once it is renewed, the application works again.').waitFor();
+  await expectText(section, 'Once it is renewed, the application works again.');
   await section.getByRole('link', { name: 'help@vendor.example' }).waitFor();
   // The footer does not repeat the address.
   expect(await page.getByText('help@vendor.example').filter({ visible: true }).count()).toBe(1);
@@ -122,7 +122,7 @@ test.each([
     const page = await browser.openPage(origin, { locale: language });
     await signInByCode(page, origin, service, license.email);
     await page.goto('/portal/');
-    await page.getByText(text).waitFor();
+    await expectText(page, text);
     const { sendKey } = builtIn(language).messages.portal.license;
     expect(await page.getByRole('button', { name: sendKey }).count()).toBe(0);
     await browser.expectAccessibleLayout(page);
@@ -148,14 +148,10 @@ test('with several licenses the headline counts the valid ones', async () => {
   expect(await tags.allTextContents()).toEqual(['Active', 'Active', 'Revoked']);
   // The drawing of a single place says nothing.
   expect(await page.locator('.license .places').count()).toBe(1);
-  await page
-    .getByText(`You can use 1 more machine: enter the key that ends in ${hint(one)} there.`)
-    .waitFor();
+  await expectText(page, `You can use 1 more machine: enter the key that ends in ${hint(one)} there.`);
   await service.setLicense(two.license_id, { machines_allowed: 2 });
   await page.reload();
-  await page
-    .getByText(/You can use 2 more machines: enter one of the keys that end in \w\w, \w\w there\./)
-    .waitFor();
+  await expectText(page, /You can use 2 more machines: enter one of the keys that end in \w\w, \w\w there\./);
   expect(await page.getByRole('heading', { level: 2, name: /^License key ending in/ }).count()).toBe(3);
   expect(await page.getByRole('button', { name: 'Send me the key' }).count()).toBe(2);
   await browser.expectAccessibleLayout(page);
@@ -165,7 +161,7 @@ test('after a sign-in by key the page says that it shows one license, and a sign
   const email = randomEmail();
   const [one] = [await service.issue({ email }), await service.issue({ email })];
   const page = await openByKey(browser, origin, one);
-  await page.getByText('You see the license of the key that you entered.').waitFor();
+  await expectText(page, 'You see the license of the key that you entered.');
   await page.getByRole('button', { name: `Show all licenses of ${email}` }).click();
   const mail = () => page.getByRole('button', { name: 'Mail me a code' }).click();
   const code = await codeAfter(service, email, mail);

@@ -19,6 +19,10 @@ export const expectAnnounced = (page: Page, text: string | RegExp): Promise<void
     .getByText(text)
     .waitFor({ state: 'attached' });
 
+/** Waits until a text is visible. */
+export const expectText = (within: Page | Locator, text: string | RegExp): Promise<void> =>
+  within.getByText(text).waitFor();
+
 /** Waits until a message is visible in front of the page, and announced. */
 export async function expectToast(page: Page, text: string | RegExp): Promise<void> {
   await expectAnnounced(page, text);

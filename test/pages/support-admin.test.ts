@@ -7,7 +7,7 @@ import { until } from '../support/until.js';
 import { publish } from '../manifest/publish.js';
 import { startForBrowser } from './service.js';
 import { button, dialog, createSignInLink, openAs, row, submitReason, title } from './support-browser.js';
-import { activateMachine, expectAnnounced, expectFocus, expectToast } from './steps.js';
+import { activateMachine, expectAnnounced, expectFocus, expectToast, expectText } from './steps.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 
 const { service, origin, browser } = await startForBrowser();
@@ -19,7 +19,7 @@ test('an admin adds a staff member, mails a link, changes the role and removes t
   await button(page, 'Add a person …').click();
   await browser.expectAccessibleLayout(page);
   await button(dialog(page), 'Add').click();
-  await dialog(page).getByText('This is no e-mail address.').waitFor();
+  await expectText(dialog(page), 'This is no e-mail address.');
   await dialog(page).getByLabel('E-mail').fill('New@Example.com');
   await button(dialog(page), 'Add').click();
   const person = row(page, 'new@example.com');
@@ -38,9 +38,7 @@ test('an admin adds a staff member, mails a link, changes the role and removes t
   await submitReason(page, 'Takes over', 'Make admin');
   await person.getByRole('cell', { name: 'Admin', exact: true }).waitFor();
   await button(page, 'Remove new@example.com').click();
-  await dialog(page)
-    .getByText(/^Kept for 24 months in the audit trail/)
-    .waitFor();
+  await expectText(dialog(page), /^Kept for 24 months in the audit trail/);
   await browser.expectAccessibleLayout(page);
   await submitReason(page, 'Left', 'Remove');
   await person.waitFor({ state: 'detached' });
@@ -65,9 +63,7 @@ test('the last admin keeps the role', async () => {
   await button(page, 'Make support: admin@example.com').click();
   await dialog(page).getByLabel('Why?').fill('Enough of it');
   await button(dialog(page), 'Make support').click();
-  await dialog(page)
-    .getByText(/^This is the last admin/)
-    .waitFor();
+  await expectText(dialog(page), /^This is the last admin/);
   await browser.expectAccessibleLayout(page);
 });
 
@@ -77,7 +73,7 @@ test('a script’s token is revoked with a reason', async () => {
   await button(page, 'Revoke the token of script@example.com made on 20 November').click();
   await browser.expectAccessibleLayout(page);
   await submitReason(page, 'The laptop is lost', 'Revoke');
-  await page.getByText(/^No script has a token/).waitFor();
+  await expectText(page, /^No script has a token/);
   const { status } = await service.call('GET', '/support/api/audit', undefined, {
     authorization: `Bearer ${token}`,
   });
@@ -95,19 +91,19 @@ test('the page follows a change of its URL during its first render', async () =>
     }).observe(document, { childList: true, subtree: true });`,
   });
   await openAs(page, origin, service, 'support', '#audit');
-  await page.getByText('Nothing is published yet.').waitFor();
+  await expectText(page, 'Nothing is published yet.');
 });
 
 test('the service view shows the manifests, the live version and the last retention runs', async () => {
   const page = await openAs(browser, origin, service, 'support', '#service');
-  await page.getByText('Nothing is published yet.').waitFor();
+  await expectText(page, 'Nothing is published yet.');
   await browser.expectAccessibleLayout(page);
   await publish(service, '3.2.0');
   await publish(service, '3.3.0', '2026-06-01T00:00:00Z');
   await page.reload();
   await button(page, 'Later').click();
-  await page.getByText('Version 3.3.0 is live (manifest 2).').waitFor();
-  await row(page, '2').getByText('1 June 2026').waitFor();
+  await expectText(page, 'Version 3.3.0 is live (manifest 2).');
+  await expectText(row(page, '2'), '1 June 2026');
   await page
     .getByRole('table', { name: /^Last retention runs/ })
     .getByText('Done')
@@ -127,14 +123,14 @@ test.each([
     const live = { sequence: 2, version: '3.3.0', expires_at, days_left };
     await page.route('**/support/api/manifests', (route) => route.fulfill({ json: { live, manifests: [] } }));
     await openAs(page, origin, service, 'support', '#service');
-    await page.getByText(sentence).waitFor();
+    await expectText(page, sentence);
   },
 );
 
 test('the service view shows warnings, mails that were not delivered and why, and waiting jobs', async () => {
   const page = await openAs(browser, origin, service, 'support', '#service');
-  await page.getByText('The service has no warnings.').waitFor();
-  await page.getByText('No other job is waiting.').waitFor();
+  await expectText(page, 'The service has no warnings.');
+  await expectText(page, 'No other job is waiting.');
   const licenseId = '0198f000-0000-7000-8000-000000000001';
   await service.sql(
     `select graphile_worker.add_job('mail_license_key', '{}', run_at := now() + interval '1 day', job_key := $1)`,
@@ -145,7 +141,7 @@ test('the service view shows warnings, mails that were not delivered and why, an
     [`license_key ${licenseId}`],
   );
   await page.evaluate(`dispatchEvent(new Event('focus'))`);
-  await page.getByText(/^Undelivered mails: 1, because the mail server <b>refused/).waitFor();
+  await expectText(page, /^Undelivered mails: 1, because the mail server <b>refused/);
   const mail = page.getByRole('table', { name: '1 mail was not delivered' });
   await mail
     .getByRole('row', { name: /^License key the mail server/ })
@@ -153,7 +149,7 @@ test('the service view shows warnings, mails that were not delivered and why, an
     .and(page.locator(`[href="#license/${licenseId}"]`))
     .waitFor();
   // A mail is counted once: it is no waiting mail and no job besides.
-  await page.getByText('No other job is waiting.').waitFor();
+  await expectText(page, 'No other job is waiting.');
   expect(await page.getByText(/waiting to be sent/).count()).toBe(0);
   for (const [key, task] of [
     ['sign_in_code 1', 'mail_sign_in_code'],
@@ -164,7 +160,7 @@ test('the service view shows warnings, mails that were not delivered and why, an
       [key, task],
     );
   await page.evaluate(`dispatchEvent(new Event('focus'))`);
-  await page.getByText('1 more mail waits for its first attempt.').waitFor();
+  await expectText(page, '1 more mail waits for its first attempt.');
   const job = page
     .getByRole('table', { name: 'Other jobs that are not done' })
     .getByRole('row', { name: /^erasure/ });
@@ -210,9 +206,9 @@ test('the service view counts the events that wait, failed and were given up, an
     route.fulfill({ json: { warnings: [], mail, events, jobs: [] } }),
   );
   await openAs(page, origin, service, 'support', '#service');
-  await page.getByText('7 events wait to be sent to EVENTS_URL.').waitFor();
+  await expectText(page, '7 events wait to be sent to EVENTS_URL.');
   const sentence = 'Of the events, 2 failed so far and 1 were given up. Reason: HTTP status 500.';
-  await page.getByText(sentence).waitFor();
+  await expectText(page, sentence);
   await browser.expectAccessibleLayout(page);
 });
 
@@ -232,7 +228,7 @@ test('the service view counts more failed mails than it lists, and the mails wit
   );
   await openAs(page, origin, service, 'support', '#service');
   await page.getByRole('table', { name: '110 mails were not delivered; 2 of them are listed' }).waitFor();
-  await page.getByText('6 more mails wait for their first attempt.').waitFor();
+  await expectText(page, '6 more mails wait for their first attempt.');
 });
 
 /** Inserts entries of an actor, one a minute from a time on. */
@@ -297,7 +293,7 @@ test('the audit trail shows hostile names, labels and reasons as text, and fits 
   );
   const page = await openAs(browser, origin, service, 'support', '#audit');
   await page.getByText(`“${label}”`).first().waitFor();
-  await page.getByText(markup.repeat(10).trim()).waitFor();
+  await expectText(page, markup.repeat(10).trim());
   await row(page, /^The command line: <b>unknown<\/b> <i>name<\/i>: \["a",\{"b":1\}\] → <img/).waitFor();
   await browser.expectAccessibleLayout(page);
   expect(await page.locator('main img, main i, main b').count()).toBe(0);
@@ -321,7 +317,7 @@ test('the audit trail is filtered by person, action and days, and the URL keeps 
 
   await page.getByLabel('From').fill('2026-11-10');
   await page.getByLabel('Through').fill('2026-11-09');
-  await page.getByText('This day is before the first one.').waitFor();
+  await expectText(page, 'This day is before the first one.');
   await browser.expectAccessibleLayout(page);
   await button(page, 'Show').click();
   await expectFocus(page.getByLabel('Through'));
@@ -372,7 +368,7 @@ test('a link with filters that select no entry, or that are invalid, leads to a 
   await page.evaluate(`location.hash = 'audit/action=constructor'`);
   await until(async () => (await page.getByLabel('Action').inputValue()) === 'constructor');
   await page.evaluate(`location.hash = 'audit/action=' + encodeURIComponent('<b>x</b>')`);
-  await page.getByText('The service did not accept that.').waitFor();
+  await expectText(page, 'The service did not accept that.');
   await page.getByRole('link', { name: 'Clear the filters' }).click();
   await page.getByRole('table', { name: /entries, newest first|newest entries/ }).waitFor();
 });
@@ -446,9 +442,7 @@ test('a staff member who is no longer an admin gets the message that the role do
   await button(page, 'Add a person …').click();
   await dialog(page).getByLabel('E-mail').fill('x@example.com');
   await button(dialog(page), 'Add').click();
-  await dialog(page)
-    .getByText(/^Your role does not allow this/)
-    .waitFor();
+  await expectText(dialog(page), /^Your role does not allow this/);
 });
 
 test('an admin who changes the own role to support sees the page of that role', async () => {
@@ -458,7 +452,7 @@ test('an admin who changes the own role to support sees the page of that role', 
   await button(page, 'Make support: admin@example.com').click();
   await submitReason(page, 'Goes on leave', 'Make support');
   await title(page, /^Find a license/).waitFor();
-  await page.getByText(/^Signed in as admin@example.com. Support:/).waitFor();
+  await expectText(page, /^Signed in as admin@example.com. Support:/);
   await page.getByRole('link', { name: 'Staff', exact: true }).waitFor({ state: 'detached' });
 });
 

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { until } from '../support/until.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
 import { startForBrowser } from './service.js';
+import { expectText } from './steps.js';
 import { button, dialog, openAs, row, submitReason } from './support-browser.js';
 
 const { service, origin, browser } = await startForBrowser();
@@ -22,7 +23,7 @@ test('of 200 crash groups the largest are shown, and all on request; a hostile l
   );
   await fleet.runRetention('2026-11-16');
   const page = await openAs(browser, origin, service, 'support', '#fleet');
-  await page.getByText('The 200 most frequent groups; less frequent ones are not listed').waitFor();
+  await expectText(page, 'The 200 most frequent groups; less frequent ones are not listed');
   await row(page, /^<img src=x onerror=alert\(1\)>W+/).waitFor();
   await browser.expectAccessibleLayout(page);
   await button(page, 'Show all 200').click();
@@ -44,18 +45,14 @@ test('a crash group is resolved, muted and reopened, and the filter shows the gr
 
   await button(page, 'Resolve … ValueError').click();
   const version = dialog(page).getByLabel('Resolved in version');
-  await dialog(page)
-    .getByText(/^The first version without the crash, .* newer than 3\.1\.0/)
-    .waitFor();
+  await expectText(dialog(page), /^The first version without the crash, .* newer than 3\.1\.0/);
   await version.fill('the next');
   await button(dialog(page), 'Fixed').click();
   await button(dialog(page), 'Resolve').click();
-  await dialog(page).getByText('One to four numbers with dots, such as 3.2.1.').waitFor();
+  await expectText(dialog(page), 'One to four numbers with dots, such as 3.2.1.');
   await version.fill('3.1.0');
   await button(dialog(page), 'Resolve').click();
-  await dialog(page)
-    .getByText('It must be newer than the last version in which the group crashed.')
-    .waitFor();
+  await expectText(dialog(page), 'It must be newer than the last version in which the group crashed.');
   await browser.expectAccessible(page);
   await version.fill('3.2.0');
   await button(dialog(page), 'Resolve').click();
@@ -68,22 +65,18 @@ test('a crash group is resolved, muted and reopened, and the filter shows the gr
   await page.keyboard.press('Tab');
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
-  await dialog(page).getByText(hostile).waitFor();
+  await expectText(dialog(page), hostile);
   await browser.expectAccessibleLayout(page);
   await submitReason(page, 'Not our code', 'Mute');
-  await page.getByText('No open crash group in these weeks.').waitFor();
+  await expectText(page, 'No open crash group in these weeks.');
 
   await filterByState(page, 'resolved');
-  await row(page, /^ValueError/)
-    .getByText('Resolved in 3.2.0')
-    .waitFor();
-  await row(page, /^ValueError/)
-    .getByText('support@example.com')
-    .waitFor();
+  await expectText(row(page, /^ValueError/), 'Resolved in 3.2.0');
+  await expectText(row(page, /^ValueError/), 'support@example.com');
   await filterByState(page, 'muted');
   await button(page, `Reopen … ${hostile}`).click();
   await submitReason(page, 'Set by mistake', 'Reopen');
-  await page.getByText('No muted crash group in these weeks.').waitFor();
+  await expectText(page, 'No muted crash group in these weeks.');
 
   await service.sql(
     `insert into crash_week (week_end, crash_sig, app_version, crashes) values ('2026-11-15', $1, '3.2.0+9', 1)`,
@@ -92,14 +85,14 @@ test('a crash group is resolved, muted and reopened, and the filter shows the gr
   await filterByState(page, 'open');
   const reopened = row(page, /^ValueError/);
   await reopened.getByText('Reopened', { exact: true }).waitFor();
-  await reopened.getByText('3.1.0 – 3.2.0+9').waitFor();
-  await reopened.getByText('It was resolved in 3.2.0, and crashed in that version or a later one.').waitFor();
+  await expectText(reopened, '3.1.0 – 3.2.0+9');
+  await expectText(reopened, 'It was resolved in 3.2.0, and crashed in that version or a later one.');
   await browser.expectAccessibleLayout(page);
 
   await page.getByRole('link', { name: 'Audit trail' }).click();
   const entry = row(page, /set the state of a crash group.*state: open → resolved/);
-  await entry.getByText('resolved in: None → 3.2.0').waitFor();
-  await entry.getByText(`group: ${CRASH_SIG}`).waitFor();
+  await expectText(entry, 'resolved in: None → 3.2.0');
+  await expectText(entry, `group: ${CRASH_SIG}`);
 });
 
 test('a change of a crash group whose state was changed meanwhile is refused', async () => {
@@ -110,27 +103,23 @@ test('a change of a crash group whose state was changed meanwhile is refused', a
   await fleet.changeCrashGroup(CRASH_SIG, { state: 'resolved', resolved_in: '3.2.0' });
   await dialog(page).locator('[name=reason]').fill('Not our code');
   await button(dialog(page), 'Mute').click();
-  await dialog(page)
-    .getByText(/^The state of this crash group was changed after it was shown to you/)
-    .waitFor();
+  await expectText(dialog(page), /^The state of this crash group was changed after it was shown to you/);
   await button(dialog(page), 'Cancel').click();
-  await page.getByText('No open crash group in these weeks.').waitFor();
+  await expectText(page, 'No open crash group in these weeks.');
   await filterByState(page, 'resolved');
-  await row(page, /^ValueError/)
-    .getByText('Resolved in 3.2.0')
-    .waitFor();
+  await expectText(row(page, /^ValueError/), 'Resolved in 3.2.0');
 });
 
 test('the filter of the crash groups is kept when another number of weeks is chosen', async () => {
   await receiveCrashes(CRASH_SIG, 'ValueError', '3.1.0');
   await fleet.runRetention('2026-11-16');
   const page = await openAs(browser, origin, service, 'support', '#fleet');
-  await page.getByText('1 group, the most frequent first').waitFor();
+  await expectText(page, '1 group, the most frequent first');
   await filterByState(page, 'muted');
-  await page.getByText('No muted crash group in these weeks.').waitFor();
+  await expectText(page, 'No muted crash group in these weeks.');
   await Promise.all([
     page.waitForResponse(/crash-groups\?weeks=26&state=muted$/),
     page.getByLabel('Weeks').selectOption('26 weeks'),
   ]);
-  await page.getByText('No muted crash group in these weeks.').waitFor();
+  await expectText(page, 'No muted crash group in these weeks.');
 });

@@ -4,6 +4,7 @@ import { until } from '../support/until.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
 import { publishVersions } from './fleet-publications.js';
 import { startForBrowser } from './service.js';
+import { expectText } from './steps.js';
 import { openAs, title } from './support-browser.js';
 
 const { service, origin, browser } = await startForBrowser();
@@ -115,14 +116,14 @@ test('the chart has a scale from 0 to 100 % and marks publications, which button
   const marks = page.getByRole('group', { name: 'Published' }).getByRole('button');
   expect(await marks.allTextContents()).toEqual(['3.2.0, 10 Nov', '3.1.0, 3 Nov']);
   const legend = page.locator('figcaption');
-  await legend.getByText('Week to 15 November 2026').waitFor();
+  await expectText(legend, 'Week to 15 November 2026');
   await marks.last().focus();
   await page.keyboard.press('Enter');
-  await legend.getByText('Week to 8 November 2026').waitFor();
+  await expectText(legend, 'Week to 8 November 2026');
   expect(await marks.last().getAttribute('aria-pressed')).toBe('true');
   await browser.expectAccessibleLayout(page);
   await page.keyboard.press('Enter');
-  await legend.getByText('Week to 15 November 2026').waitFor();
+  await expectText(legend, 'Week to 15 November 2026');
 
   await page.emulateMedia({ forcedColors: 'active', colorScheme: 'light' });
   await waitForText(/^3\.2\.0 #000000$/);
@@ -161,7 +162,7 @@ test('of two publications of one day one is selected, also after a further week 
   const expectOldSelected = async () => {
     await mark('3.1.0, 28 Oct', true).waitFor();
     await mark('3.1.1, 28 Oct', false).waitFor();
-    await page.locator('figcaption').getByText('Week to 1 November 2026').waitFor();
+    await expectText(page.locator('figcaption'), 'Week to 1 November 2026');
   };
   await mark('3.1.0, 28 Oct', false).click();
   await expectOldSelected();
@@ -170,9 +171,6 @@ test('of two publications of one day one is selected, also after a further week 
 
   shown = { ...all, weeks: all.weeks.slice(0, -1) };
   await page.evaluate(`dispatchEvent(new Event('focus'))`);
-  await page
-    .locator('section', { hasText: 'macOS versions' })
-    .getByText(/^Week to 15 November/)
-    .waitFor();
+  await expectText(page.locator('section', { hasText: 'macOS versions' }), /^Week to 15 November/);
   await expectOldSelected();
 });

@@ -4,6 +4,7 @@ import { until } from '../support/until.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
 import { publishVersions } from './fleet-publications.js';
 import { startForBrowser } from './service.js';
+import { expectText } from './steps.js';
 import { button, openAs, row, title } from './support-browser.js';
 
 const { service, origin, browser } = await startForBrowser();
@@ -25,7 +26,7 @@ async function measureFilledShare(item: Locator): Promise<number> {
 test('the fleet view shows a message while no week is counted yet', async () => {
   const page = await openAs(browser, origin, service, 'support', '#fleet');
   await title(page, 'Fleet').waitFor();
-  await page.getByText(/^No week is counted yet/).waitFor();
+  await expectText(page, /^No week is counted yet/);
   await browser.expectAccessibleLayout(page);
 });
 
@@ -72,22 +73,18 @@ test('the fleet view shows the telemetry counts as charts, each with a table', a
   await fleet.runRetention('2026-11-16');
 
   const page = await openAs(browser, origin, service, 'support', '#fleet');
-  await page.getByText(/The numbers are heartbeats; machines are only estimated/).waitFor();
+  await expectText(page, /The numbers are heartbeats; machines are only estimated/);
   expect(await headline(page)).toBe('46% on 3.2.0, 21 points more than the week before; about 46 machines.');
   await page
     .getByText(/^Week to 15 November 2026\. The number of machines that send telemetry is an estimate/)
     .waitFor();
   await page.getByRole('img', { name: /^Chart: share of each version/ }).waitFor();
   expect(await page.locator('.legend li').first().textContent()).toMatch(/^3\.2\.0 4\d%$/);
-  await section(page, 'Chips').getByText('Apple M4').waitFor();
-  await section(page, 'Detector compute').getByText('ane → cpu').waitFor();
-  await section(page, 'Inference latency by chip').getByText('p50 30 · p90 30 · p95 30 ms').waitFor();
-  await row(page, /^ValueError/)
-    .getByText('app.run:12')
-    .waitFor();
-  await row(page, /^ValueError/)
-    .getByText('Rising: last week 2, the week before 0')
-    .waitFor();
+  await expectText(section(page, 'Chips'), 'Apple M4');
+  await expectText(section(page, 'Detector compute'), 'ane → cpu');
+  await expectText(section(page, 'Inference latency by chip'), 'p50 30 · p90 30 · p95 30 ms');
+  await expectText(row(page, /^ValueError/), 'app.run:12');
+  await expectText(row(page, /^ValueError/), 'Rising: last week 2, the week before 0');
   const chip = section(page, 'Chips').getByRole('listitem').filter({ hasText: 'Apple M1 Pro' });
   expect(await chip.locator('.share').textContent()).toBe('46%');
   // A bar fills its track if it has all 1,292 heartbeats of the week, not if it is the largest one.
@@ -189,7 +186,7 @@ test('the fleet view that is opened without a connection says so, and is shown w
   await page.context().setOffline(false);
   // This person has no passkey, so the page offers one again.
   await button(page, 'Later').click();
-  await page.getByText(/^No week is counted yet/).waitFor();
+  await expectText(page, /^No week is counted yet/);
   expect(page.url()).toBe(`${origin}/support/#fleet`);
   // The page was loaded again, and keeps the text that was typed in the search, but not in a storage.
   expect(await page.evaluate('sessionStorage.length')).toBe(0);
@@ -202,9 +199,9 @@ test('after the modules of the fleet view could not be loaded, the button loads 
   const page = await openAs(browser, origin, service, 'support', '#find');
   await page.route('**/*fleet-view*', (route) => route.abort());
   await page.getByRole('link', { name: 'Fleet' }).click();
-  await page.getByRole('alert').getByText('The service cannot be reached just now.').waitFor();
+  await expectText(page.getByRole('alert'), 'The service cannot be reached just now.');
   await page.unrouteAll();
   await button(page, 'Try again').click();
   await button(page, 'Later').click();
-  await page.getByText(/^No week is counted yet/).waitFor();
+  await expectText(page, /^No week is counted yet/);
 });

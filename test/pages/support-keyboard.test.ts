@@ -4,7 +4,7 @@ import type { Locator, Page } from 'playwright-core';
 import { until } from '../support/until.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
 import { startForBrowser } from './service.js';
-import { expectFocus, expectToast, tabTo } from './steps.js';
+import { expectFocus, expectToast, tabTo, expectText } from './steps.js';
 import { addAuthenticator, button, dialog, openAs, row } from './support-browser.js';
 
 const { service, origin, browser } = await startForBrowser();
@@ -50,7 +50,7 @@ test('an admin changes a license by keyboard alone', async () => {
   await type('Why?', 'Bought two more');
   await press(button(dialog(page), 'Change'));
   await dialog(page).waitFor({ state: 'detached' });
-  await page.getByText('0 of 4 machines in use').waitFor();
+  await expectText(page, '0 of 4 machines in use');
   await expectFocus(button(page, 'Change …'));
 });
 
@@ -74,7 +74,7 @@ test('an admin erases a holder by keyboard alone', async () => {
     return erased!['email'] === null;
   });
   await page.evaluate(`dispatchEvent(new Event('focus'))`);
-  await page.getByText(/^Erased: the e-mail is gone/).waitFor();
+  await expectText(page, /^Erased: the e-mail is gone/);
   // The button that opened the dialog is gone with the holder, so the focus is elsewhere.
   await expectFocus(page.getByRole('heading', { level: 1 }));
 });
@@ -116,9 +116,7 @@ test('an admin resolves a crash group by keyboard alone', async () => {
   await expectFocus(page.getByRole('heading', { level: 1 }));
   await tabTo(page.getByLabel('State', { exact: true }));
   await page.keyboard.type('Resolved');
-  await row(page, /^ValueError/)
-    .getByText('Resolved in 3.2.0')
-    .waitFor();
+  await expectText(row(page, /^ValueError/), 'Resolved in 3.2.0');
   await expectFocus(page.getByLabel('State', { exact: true }));
 });
 
@@ -141,9 +139,7 @@ test('after a crash group that another person changed has left the list, the nex
     await fleet.changeCrashGroup(group, { state: 'muted' });
     await dialog(page).locator('[name=reason]').fill('Not our code');
     await press(button(dialog(page), 'Mute'));
-    await dialog(page)
-      .getByText(/^The state of this crash group was changed after/)
-      .waitFor();
+    await expectText(dialog(page), /^The state of this crash group was changed after/);
     await press(button(dialog(page), 'Cancel'));
     await dialog(page).waitFor({ state: 'detached' });
     await expectFocus(focused);
@@ -200,7 +196,7 @@ test('shortcuts of a single key are turned off by keyboard, and this browser rem
   await expectFocus(search);
   expect(await search.inputValue()).toBe('');
   expect(await search.getAttribute('aria-keyshortcuts')).toBe('Control+K');
-  await page.getByText('To search from any view, press Ctrl+K.').waitFor();
+  await expectText(page, 'To search from any view, press Ctrl+K.');
   await page.goBack();
   await page.getByRole('row').nth(2).waitFor();
   expect([await focusedRow.count(), await hint.isVisible()]).toEqual([0, false]);

@@ -26,6 +26,7 @@ import {
   expectAnnounced,
   expectToast,
   closeByEscape,
+  expectText,
 } from './steps.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 
@@ -65,7 +66,7 @@ test('the search finds a license by each kind of text, and the URL then contains
     await page.goBack();
     await title(page, /^Find a license/).waitFor();
     // The search text and its results are still shown, and the license is not opened again.
-    await page.getByText(`1 license. Found by ${kind}.`).waitFor();
+    await expectText(page, `1 license. Found by ${kind}.`);
     const link = page.getByRole('table').getByRole('link');
     expect(await link.getAttribute('href')).toBe(`#license/${id}`);
   }
@@ -74,7 +75,7 @@ test('the search finds a license by each kind of text, and the URL then contains
 test('the search reports what was searched if nothing is found, and what is wrong with an invalid text', async () => {
   const page = await openAs(browser, origin, service, 'support');
   await button(page, 'Find').click();
-  await page.getByText('Type what the person gave you.').waitFor();
+  await expectText(page, 'Type what the person gave you.');
   await expectFocus(page.getByRole('textbox'));
   await browser.expectAccessibleLayout(page);
   for (const [text, sentence] of [
@@ -87,7 +88,7 @@ test('the search reports what was searched if nothing is found, and what is wron
     await page.getByText(sentence).first().waitFor();
   }
   await find(page, '   ');
-  await page.getByText('Type what the person gave you.').waitFor();
+  await expectText(page, 'Type what the person gave you.');
   expect(
     await page.getByText('No license and no activation has this id.').and(page.locator('main *')).count(),
   ).toBe(0);
@@ -99,7 +100,7 @@ test('the search reports what was searched if nothing is found, and what is wron
   expect(await mistyped.count()).toBe(1);
   await browser.expectAccessibleLayout(page);
   await find(page, 'two@signs@example.com');
-  await page.getByText(/^It must/).waitFor();
+  await expectText(page, /^It must/);
 });
 
 test('a searched activation is shown first, marked and focused, whether it is in use or has ended', async () => {
@@ -109,8 +110,8 @@ test('a searched activation is shown first, marked and focused, whether it is in
   const page = await openAs(browser, origin, service, 'support');
   await find(page, first);
   const found = page.locator('tbody > tr').first();
-  await found.getByText('Oldest').waitFor();
-  await found.getByText('Found by this id').waitFor();
+  await expectText(found, 'Oldest');
+  await expectText(found, 'Found by this id');
   await expectFocus(found);
   await browser.expectAccessibleLayout(page);
 
@@ -120,12 +121,12 @@ test('a searched activation is shown first, marked and focused, whether it is in
   await page.goto('/support/#find');
   await find(page, first);
   const ended = page.locator('details[open] tbody > tr').first();
-  await ended.getByText('Found by this id').waitFor();
+  await expectText(ended, 'Found by this id');
   await expectFocus(ended);
 
   // The same holds for a link with the id in upper case. An id that the license does not have is reported.
   await page.goto(`/support/#license/${license.license_id}/0198f000-0000-7000-8000-00000000dead`);
-  await page.getByText(/^This license has no activation with the id/).waitFor();
+  await expectText(page, /^This license has no activation with the id/);
   await browser.expectAccessibleLayout(page);
   await page.goto(`/support/#license/${license.license_id}/${first.toUpperCase()}`);
   await expectFocus(ended);
@@ -137,20 +138,18 @@ test('a machine is released with a reason, and the page shows that at once, also
   await activateMachine(service, license, "Ada's Mac");
   await activateMachine(service, license, null, 'other');
   const page = await openAs(browser, origin, service, 'support', `#license/${license.license_id}`);
-  await page.getByText('2 of 2 machines in use').waitFor();
+  await expectText(page, '2 of 2 machines in use');
   await browser.expectAccessibleLayout(page);
 
   await button(page, "Release Ada's Mac").click();
   await dialog(page).getByRole('heading', { name: "Release Ada's Mac?" }).waitFor();
   expect(await button(dialog(page), 'Release').getAttribute('class')).toContain('danger');
   await button(dialog(page), 'Release').click();
-  await dialog(page).getByText('Say why, in a few words.').waitFor();
+  await expectText(dialog(page), 'Say why, in a few words.');
   await expectFocus(dialog(page).getByLabel('Why?'));
   await dialog(page).getByLabel('Why?').fill('ask ada@example.com');
   await button(dialog(page), 'Release').click();
-  await dialog(page)
-    .getByText(/^Leave out the e-mail address/)
-    .waitFor();
+  await expectText(dialog(page), /^Leave out the e-mail address/);
   await browser.expectAccessibleLayout(page);
   await button(dialog(page), 'Lost').click();
   await button(dialog(page), 'Release').click();
@@ -158,12 +157,12 @@ test('a machine is released with a reason, and the page shows that at once, also
   await passUndoTime(page);
 
   const released = row(page, "Ada's Mac").first();
-  await released.getByText('Released on 20 November').waitFor();
+  await expectText(released, 'Released on 20 November');
   await expectFocus(released);
   await expectAnnounced(page, "Released Ada's Mac.");
-  await page.getByText('1 of 2 machines in use').waitFor();
+  await expectText(page, '1 of 2 machines in use');
   const entry = row(page, /support@example.com released “Ada's Mac” …[0-9a-f]{4} of this license/);
-  await entry.getByText('Lost').waitFor();
+  await expectText(entry, 'Lost');
   await browser.expectAccessibleLayout(page);
 });
 
@@ -204,7 +203,7 @@ test('a machine is released by keyboard alone', async () => {
   await page.keyboard.press('Enter');
   await expectFocus(row(page, 'Studio').first());
   await passUndoTime(page);
-  await row(page, 'Studio').first().getByText('Released on 20 November').waitFor();
+  await expectText(row(page, 'Studio').first(), 'Released on 20 November');
   await expectFocus(row(page, 'Studio').first());
 });
 
@@ -256,15 +255,15 @@ test('several machines of a license are selected by keyboard, and released with 
   await page.keyboard.press('z');
   await expectToast(page, 'Not released: 3 machines.');
   // After the undo the machines are selected again.
-  await page.getByText('3 selected').waitFor();
+  await expectText(page, '3 selected');
   await expectFocus(row(page, 'Undone'));
   await page.keyboard.press('x');
   await page.keyboard.press('Shift+R');
   await submitRelease(page, 'Sold to a friend');
   await expectToast(page, 'Released 2 of 2 machines.');
   for (const name of ['Studio', hostile])
-    await row(page, name).first().getByText('Released on 20 November').waitFor();
-  await page.getByText('2 of 4 machines in use').waitFor();
+    await expectText(row(page, name).first(), 'Released on 20 November');
+  await expectText(page, '2 of 4 machines in use');
   const events = await service.sql(
     "select change from audit_event where action = 'activation.release' and license_id = $1 and reason = 'Sold to a friend'",
     [license.license_id],
@@ -282,7 +281,7 @@ test('a list of 500 machines can be filtered, and is shown in full on request', 
     [license.license_id],
   );
   const page = await openAs(browser, origin, service, 'support', `#license/${license.license_id}`);
-  await page.getByText('500 of 600 machines in use').waitFor();
+  await expectText(page, '500 of 600 machines in use');
   expect(await page.getByRole('button', { name: /^Release Studio/ }).count()).toBe(25);
   await page.getByLabel('Find a machine by its name or the end of its id').fill('studio 499');
   expect(await page.getByRole('button', { name: /^Release Studio/ }).count()).toBe(1);
@@ -292,7 +291,7 @@ test('a list of 500 machines can be filtered, and is shown in full on request', 
     .filter({ hasText: /^\d+ machines?$/ })
     .elementHandle();
   await page.getByLabel('Find a machine by its name or the end of its id').fill('nothing like it');
-  await page.getByText('None of the machines has this').waitFor();
+  await expectText(page, 'None of the machines has this');
   expect(await region!.innerText()).toBe('None of the machines has this name or id.');
   await service.sql(
     "update activation set ended_at = '2026-11-02', ended_reason = 'released' where license_id = $1 and hostname_hint = 'Studio 7'",
@@ -307,8 +306,8 @@ test('a list of 500 machines can be filtered, and is shown in full on request', 
     [license.license_id],
   );
   await page.getByLabel('Find a machine by its name or the end of its id').fill(ended!.id);
-  await page.getByText('None of those in use has this name or id.').waitFor();
-  await row(page, 'Studio 7').getByText('Released on 2 November').waitFor();
+  await expectText(page, 'None of those in use has this name or id.');
+  await expectText(row(page, 'Studio 7'), 'Released on 2 November');
   await page.getByLabel('Find a machine by its name or the end of its id').fill('');
   await button(page, 'Show all 499').click();
   await expectFocus(page.getByRole('table', { name: 'Machines in use' }).locator('tbody > tr').nth(25));
@@ -349,7 +348,7 @@ test('of a revoked or refunded license no key is offered to be mailed', async ()
   const license = await issueLicense('ended@example.com');
   await service.setLicense(license.license_id, { staff_status: 'revoked' });
   const page = await openAs(browser, origin, service, 'admin', `#license/${license.license_id}`);
-  await page.getByText('The key of a revoked license is not mailed.').waitFor();
+  await expectText(page, 'The key of a revoked license is not mailed.');
   const keyButtons = page.getByRole('button', { name: /^(Send the key|New key …)$/ });
   expect(await keyButtons.count()).toBe(0);
   await browser.expectAccessibleLayout(page);
@@ -370,9 +369,7 @@ test('a refunded license shows the day of the refund', async () => {
     .record({ transaction_id: 'pi_refunded', status: 'refunded' });
   expect(state).toBe('refunded');
   const page = await openAs(browser, origin, service, 'support', `#license/${id}`);
-  await factValue(page, 'Purchase')
-    .getByText(/refunded on 20 November 2026/)
-    .waitFor();
+  await expectText(factValue(page, 'Purchase'), /refunded on 20 November 2026/);
 });
 
 test('a release request that a change of the address deletes is no longer counted', async () => {
@@ -396,24 +393,19 @@ test('an admin changes a license, and fields that were not edited keep their sto
   const license = await issueLicense('changed@example.com');
   await service.setLicense(license.license_id, { expires_at: new Date('2027-01-04T12:30:00Z') });
   const page = await openAs(browser, origin, service, 'admin', `#license/${license.license_id}`);
-  await page.getByText('Updates through 4 January 2027').waitFor();
+  await expectText(page, 'Updates through 4 January 2027');
   await button(page, 'Change …').click();
   await browser.expectAccessibleLayout(page);
   await dialog(page).getByLabel('Why?').fill('Nothing yet');
   await button(dialog(page), 'Change').click();
-  await dialog(page)
-    .getByRole('alert')
-    .getByText(/^Nothing is different yet/)
-    .waitFor();
+  await expectText(dialog(page).getByRole('alert'), /^Nothing is different yet/);
   await dialog(page).getByLabel('Machines allowed').fill('many');
   await button(dialog(page), 'Change').click();
-  await dialog(page)
-    .getByText(/^A whole number/)
-    .waitFor();
+  await expectText(dialog(page), /^A whole number/);
   await dialog(page).getByLabel('Machines allowed').fill('4');
   await dialog(page).getByLabel('Status').selectOption('suspended');
   await submitReason(page, 'Bought two more', 'Change');
-  await page.getByText('0 of 4 machines in use').waitFor();
+  await expectText(page, '0 of 4 machines in use');
   await page.getByText('Suspended', { exact: true }).waitFor();
   const [stored] = await service.sql(
     'select machines_allowed, staff_status, expires_at from license where id = $1',
@@ -430,8 +422,8 @@ test('an admin changes a license, and fields that were not edited keep their sto
   await dialog(page).getByLabel('After that').selectOption('stop');
   await dialog(page).getByLabel('E-mail of the holder').fill('given@example.com');
   await submitReason(page, 'Given to a colleague', 'Change');
-  await page.getByText('Ran through 31 January 2026').waitFor();
-  await factValue(page, 'Holder').getByText('given@example.com').waitFor();
+  await expectText(page, 'Ran through 31 January 2026');
+  await expectText(factValue(page, 'Holder'), 'given@example.com');
 });
 
 test('an admin mails the key, and makes a new key, giving a reason', async () => {
@@ -445,30 +437,28 @@ test('an admin mails the key, and makes a new key, giving a reason', async () =>
   await browser.expectAccessibleLayout(page);
   await submitReason(page, 'It leaked', 'Make a new key');
   await page.getByText('There is a new key, on its way to key@example.com.').first().waitFor();
-  await row(page, /made a new key/)
-    .getByText('It leaked')
-    .waitFor();
+  await expectText(row(page, /made a new key/), 'It leaked');
 });
 
 test('an admin issues a license, and copies its key from the dialog', async () => {
   const page = await openAs(browser, origin, service, 'admin');
   await button(page, 'Issue a license').click();
   await button(dialog(page), 'Issue').click();
-  await dialog(page).getByText('This is no e-mail address.').waitFor();
+  await expectText(dialog(page), 'This is no e-mail address.');
   await dialog(page).getByLabel('E-mail of the holder').fill('issued@example.com');
   await dialog(page).getByLabel('Machines allowed').fill('3');
   await dialog(page).getByLabel('Last day').fill('2027-01-03');
-  await dialog(page).getByText('The license expires when 3 January 2027 ends, in UTC.').waitFor();
+  await expectText(dialog(page), 'The license expires when 3 January 2027 ends, in UTC.');
   await button(dialog(page), 'Issue').click();
   const key = await dialog(page).getByLabel('License key').textContent();
   expect(key).toMatch(/^[A-Z0-9]+_([0-9A-Z]{4}-){3}[0-9A-Z]{4}$/);
   await browser.expectAccessibleLayout(page);
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await button(dialog(page), 'Copy the key').click();
-  await dialog(page).getByText('Copied.').waitFor();
+  await expectText(dialog(page), 'Copied.');
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(key);
   await button(dialog(page), 'Open the license').click();
-  await page.getByText('0 of 3 machines in use').waitFor();
+  await expectText(page, '0 of 3 machines in use');
 });
 
 test('Escape closes the dialog with a new key only after a warning, unless the key was copied', async () => {
@@ -495,7 +485,7 @@ test('Escape closes the dialog with a new key only after a warning, unless the k
 
   await issue();
   await button(issued, 'Copy the key').click();
-  await issued.getByText('The browser did not allow it').waitFor();
+  await expectText(issued, 'The browser did not allow it');
   await page.keyboard.press('Control+c');
   await page.keyboard.press('Escape');
   await issued.waitFor({ state: 'detached' });
@@ -509,9 +499,7 @@ test('an admin erases a holder after typing the e-mail address', async () => {
   await button(page, 'Erase the holder …').click();
   await dialog(page).getByLabel('Why?').fill('Asked on the telephone');
   await button(dialog(page), 'Erase').click();
-  await dialog(page)
-    .getByText(/^This is not the holder/)
-    .waitFor();
+  await expectText(dialog(page), /^This is not the holder/);
   await browser.expectAccessibleLayout(page);
   await dialog(page).getByLabel('Type the e-mail').fill('Leaves@example.com');
   await button(dialog(page), 'Erase').click();
@@ -529,7 +517,7 @@ test('the page of an erased license offers no action that needs a holder', async
   const license = await issueLicense('erased@example.com');
   await service.sql('update license set email = null, ended_at = now() where id = $1', [license.license_id]);
   const page = await openAs(browser, origin, service, 'admin', `#license/${license.license_id}`);
-  await page.getByText(/^Erased: the e-mail is gone/).waitFor();
+  await expectText(page, /^Erased: the e-mail is gone/);
   await browser.expectAccessibleLayout(page);
   for (const name of ['Send the key', 'New key …', 'Erase the holder …'])
     expect(await button(page, name).count()).toBe(0);
@@ -541,12 +529,12 @@ test('the page of a license whose address was lost by a restore says so, and an 
     license.license_id,
   ]);
   const page = await openAs(browser, origin, service, 'admin', `#license/${license.license_id}`);
-  await page.getByText(/^Unknown since a backup was restored/).waitFor();
+  await expectText(page, /^Unknown since a backup was restored/);
   await browser.expectAccessibleLayout(page);
   await button(page, 'Change …').click();
   await dialog(page).getByLabel('E-mail of the holder').fill('Found@example.com');
   await submitReason(page, 'Asked by phone', 'Change');
-  await factValue(page, 'Holder').getByText('found@example.com').waitFor();
+  await expectText(factValue(page, 'Holder'), 'found@example.com');
 });
 
 test('the role support does not see the actions of admins', async () => {
@@ -566,7 +554,7 @@ test('the role support does not see the actions of admins', async () => {
 
 test('a license that does not exist is reported as such', async () => {
   const page = await openAs(browser, origin, service, 'support', '#license/0198f000-0000-7000-8000-00000000dead');
-  await page.getByText(/^There is no license with this id/).waitFor();
+  await expectText(page, /^There is no license with this id/);
   await browser.expectAccessibleLayout(page);
 });
 
@@ -577,13 +565,11 @@ test('a release that fails returns its row, shows an error that stays, and can b
   await page.route('**/activations/*/release', (route) => route.fulfill({ status: 503 }));
   await button(page, 'Release Travel').click();
   await submitReason(page, 'Stolen in a train', 'Release');
-  await row(page, 'Travel').getByText('Release pending').waitFor();
+  await expectText(row(page, 'Travel'), 'Release pending');
   await passUndoTime(page);
   const error = page.getByRole('alert').getByText(/^Travel was not released. The service cannot be reached/);
   await error.waitFor();
-  await row(page, 'Travel')
-    .getByText(/^The service cannot be reached/)
-    .waitFor();
+  await expectText(row(page, 'Travel'), /^The service cannot be reached/);
   await browser.expectAccessibleLayout(page);
   // The error stays while other messages come and go.
   await page.unroute('**/activations/*/release');
@@ -592,7 +578,7 @@ test('a release that fails returns its row, shows an error that stays, and can b
   await button(dialog(page), 'Release').click();
   await dialog(page).waitFor({ state: 'detached' });
   await passUndoTime(page);
-  await row(page, 'Travel').first().getByText('Released on 20 November').waitFor();
+  await expectText(row(page, 'Travel').first(), 'Released on 20 November');
   await row(page, /support@example.com released “Travel” …[0-9a-f]{4} of this license/)
     .getByText('Stolen in a train')
     .waitFor();
@@ -608,7 +594,7 @@ test('an imported license explains that its key cannot be mailed, and offers an 
     license.license_id,
   ]);
   const page = await openAs(browser, origin, service, 'admin', `#license/${license.license_id}`);
-  await page.getByText('An admin can replace it with a new one.').waitFor();
+  await expectText(page, 'An admin can replace it with a new one.');
   expect(await button(page, 'Send the key').count()).toBe(0);
   expect(await button(page, 'New key …').count()).toBe(1);
 });
@@ -622,9 +608,7 @@ test('the refusal to mail the key of an imported license is explained', async ()
     license.license_id,
   ]);
   await button(dialog(page), 'Send').click();
-  await dialog(page)
-    .getByText(/^The service cannot make this key again/)
-    .waitFor();
+  await expectText(dialog(page), /^The service cannot make this key again/);
 });
 
 test('after a decision about a machine that is not among the shown rows, the focus moves to the heading', async () => {
@@ -663,7 +647,7 @@ test('the second of two people who change a license gets an explanation and the 
   await service.setLicense(license.license_id, { machines_allowed: 2, on_expiry: 'stop' });
   await dialog(page).locator('[name=reason]').fill('Grew');
   await button(dialog(page), 'Change').click();
-  await dialog(page).getByRole('alert').getByText('This license was changed after you opened it').waitFor();
+  await expectText(dialog(page).getByRole('alert'), 'This license was changed after you opened it');
   // The dialog is higher than the window: it scrolls to the explanation and to the buttons below it.
   const buttons = dialog(page).locator('form > .actions');
   await until(async () => {
@@ -671,14 +655,14 @@ test('the second of two people who change a license gets an explanation and the 
     return box.y + box.height <= 600;
   });
   await browser.expectAccessibleLayout(page);
-  await page.getByText('0 of 2 machines in use').waitFor();
+  await expectText(page, '0 of 2 machines in use');
   // What was typed is kept, what was not touched is as it is now, and the dialog names who changed what.
-  await dialog(page).getByRole('listitem').getByText('test changed this license').waitFor();
-  await dialog(page).getByRole('listitem').getByText('machines: 1 → 2').waitFor();
+  await expectText(dialog(page).getByRole('listitem'), 'test changed this license');
+  await expectText(dialog(page).getByRole('listitem'), 'machines: 1 → 2');
   expect(await dialog(page).getByLabel('Machines').inputValue()).toBe('5');
   expect(await dialog(page).locator('[name=on_expiry]').inputValue()).toBe('stop');
   await button(dialog(page), 'Change').click();
-  await page.getByText('0 of 5 machines in use').waitFor();
+  await expectText(page, '0 of 5 machines in use');
   expect(await readTerms(license)).toEqual({ machines_allowed: 5, on_expiry: 'stop' });
 });
 
@@ -689,11 +673,11 @@ test('of two tabs that make a new key, the second makes none and says why', asyn
   await service.app.get(LicensesService).rekey(license.license_id, AUDIT_CONTEXT);
   await dialog(page).locator('[name=reason]').fill('It leaked');
   await button(dialog(page), 'Make a new key').click();
-  await dialog(page).getByRole('alert').getByText('This license was changed after you opened it').waitFor();
-  await dialog(page).getByText('Make a new key only if it still needs one.').waitFor();
+  await expectText(dialog(page).getByRole('alert'), 'This license was changed after you opened it');
+  await expectText(dialog(page), 'Make a new key only if it still needs one.');
   // The page was loaded again, but the open dialog is still based on the old key.
   await button(dialog(page), 'Make a new key').click();
-  await dialog(page).getByRole('alert').getByText('This license was changed after you opened it').waitFor();
+  await expectText(dialog(page).getByRole('alert'), 'This license was changed after you opened it');
   const count = 'select count(*)::integer as keys from replaced_key where license_id = $1';
   expect(await service.sql(count, [license.license_id])).toEqual([{ keys: 1 }]);
 });
@@ -792,10 +776,10 @@ test('the release of a machine that another person has released meanwhile shows 
 test('a license is loaded again when its window gets the focus', async () => {
   const license = await issueLicense('tab@example.com', 1);
   const page = await openAs(browser, origin, service, 'support', `#license/${license.license_id}`);
-  await page.getByText('0 of 1 machine in use').waitFor();
+  await expectText(page, '0 of 1 machine in use');
   await service.setLicense(license.license_id, { machines_allowed: 7 });
   await page.evaluate(`dispatchEvent(new Event('focus'))`);
-  await page.getByText('0 of 7 machines in use').waitFor();
+  await expectText(page, '0 of 7 machines in use');
 });
 
 test('an action in progress cannot be cancelled, so that the key of a new license is not lost', async () => {
@@ -831,17 +815,12 @@ test('after a lost response, the same button issues no second license and shows 
   await button(page, 'Issue a license').click();
   await dialog(page).getByLabel('E-mail of the holder').fill('lost-response@example.com');
   await button(dialog(page), 'Issue').click();
-  await dialog(page)
-    .getByRole('alert')
-    .getByText(/^The service cannot be reached/)
-    .waitFor();
+  await expectText(dialog(page).getByRole('alert'), /^The service cannot be reached/);
   await page.unrouteAll();
   // Other terms under the same idempotency key are refused, because the first license may be issued already.
   await dialog(page).getByLabel('Machines allowed').fill('7');
   await button(dialog(page), 'Issue').click();
-  await dialog(page)
-    .getByText(/^The license was issued already/)
-    .waitFor();
+  await expectText(dialog(page), /^The license was issued already/);
   await browser.expectAccessibleLayout(page);
   await dialog(page).getByLabel('Machines allowed').fill('');
   await button(dialog(page), 'Issue').click();
@@ -857,7 +836,7 @@ test('the focus goes to the field that the service refuses', async () => {
   await button(page, 'Issue a license').click();
   await dialog(page).getByLabel('E-mail of the holder').fill('two@signs@example.com');
   await button(dialog(page), 'Issue').click();
-  await dialog(page).getByText('Something above is not right yet.').waitFor();
+  await expectText(dialog(page), 'Something above is not right yet.');
   await expectFocus(dialog(page).getByLabel('E-mail of the holder'));
 });
 
@@ -870,7 +849,7 @@ test('going back leads to the search results in their current state', async () =
   await page.getByRole('row').filter({ hasText: '1 of 2 in use' }).getByRole('link').click();
   await button(page, 'Release Back Mac').click();
   await submitRelease(page, 'Sold');
-  await page.getByText('0 of 2 machines in use').waitFor();
+  await expectText(page, '0 of 2 machines in use');
   await page.goBack();
   await page.getByRole('row').filter({ hasText: '0 of 2 in use' }).waitFor();
 });
@@ -905,16 +884,16 @@ test('after a conflict, a field that was put back to its first value is not chan
   await service.setLicense(license.license_id, { machines_allowed: 33 });
   const refusal = dialog(page).getByRole('alert').getByText('This license was changed after you opened it');
   await button(dialog(page), 'Change').click();
-  await dialog(page).getByRole('listitem').getByText('machines: 9 → 33').waitFor();
+  await expectText(dialog(page).getByRole('listitem'), 'machines: 9 → 33');
   expect(await machines.inputValue()).toBe('33');
 
   // The page reads a further change when its tab comes back, but the dialog goes on from what it shows.
   await service.setLicense(license.license_id, { machines_allowed: 44 });
   await page.evaluate(`dispatchEvent(new Event('focus'))`);
-  await page.getByText('0 of 44 machines in use').waitFor();
+  await expectText(page, '0 of 44 machines in use');
   expect(await machines.inputValue()).toBe('33');
   await button(dialog(page), 'Change').click();
-  await dialog(page).getByRole('listitem').getByText('machines: 33 → 44').waitFor();
+  await expectText(dialog(page).getByRole('listitem'), 'machines: 33 → 44');
   await refusal.waitFor();
   await button(dialog(page), 'Change').click();
   await dialog(page).waitFor({ state: 'detached' });
@@ -930,11 +909,11 @@ test('after a conflict, a license that cannot be loaded again is not shown as cu
     route.request().method() === 'GET' ? route.abort() : route.continue(),
   );
   await button(dialog(page), 'Change').click();
-  await dialog(page).getByRole('alert').getByText('This license was changed after you opened it').waitFor();
+  await expectText(dialog(page).getByRole('alert'), 'This license was changed after you opened it');
   expect(await dialog(page).getByText('Since you opened this').count()).toBe(0);
   await page.unrouteAll();
   await button(dialog(page), 'Change').click();
-  await dialog(page).getByRole('listitem').getByText('machines: 1 → 2').waitFor();
+  await expectText(dialog(page).getByRole('listitem'), 'machines: 1 → 2');
   await button(dialog(page), 'Change').click();
-  await page.getByText('0 of 5 machines in use').waitFor();
+  await expectText(page, '0 of 5 machines in use');
 });

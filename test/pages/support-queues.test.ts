@@ -26,6 +26,7 @@ import {
   expectAnnounced,
   expectToast,
   tabTo,
+  expectText,
 } from './steps.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 
@@ -177,12 +178,10 @@ test('a request is granted, and the machine is released', async () => {
   await requestRelease('later@example.com', 'Other Mac');
   const page = await openAs(browser, origin, service, 'support', '#requests');
   await expectFocus(title(page, 'Release requests'));
-  await row(page, 'Old Mac').getByText('I sold it to <b>Bob</b>').waitFor();
+  await expectText(row(page, 'Old Mac'), 'I sold it to <b>Bob</b>');
   await browser.expectAccessibleLayout(page);
   await button(page, 'Release Old Mac, as asked').click();
-  await dialog(page)
-    .getByText(/^They say/)
-    .waitFor();
+  await expectText(dialog(page), /^They say/);
   await browser.expectAccessibleLayout(page);
   await submitRelease(page, 'Sold');
   await row(page, 'Old Mac').waitFor({ state: 'detached' });
@@ -198,10 +197,10 @@ test('a request is declined with a reason, and the machine stays', async () => {
   const page = await openAs(browser, origin, service, 'support', '#requests');
   await button(page, 'Decline to release Still Mine').click();
   await submitReason(page, 'Released one last week', 'Decline');
-  await page.getByText(/^No requests are waiting/).waitFor();
+  await expectText(page, /^No requests are waiting/);
   await browser.expectAccessibleLayout(page);
   await page.goto(`/support/#license/${only.license_id}`);
-  await page.getByText('1 of 1 machine in use').waitFor();
+  await expectText(page, '1 of 1 machine in use');
   await row(page, /declined to release “Still Mine” …[0-9a-f]{4} of this license$/)
     .getByText('Released one last week')
     .waitFor();
@@ -236,7 +235,7 @@ test('a request can also be decided in the view of its license', async () => {
   const one = await requestRelease('there@example.com', 'Shown Here', 'New machine');
   const page = await openAs(browser, origin, service, 'support', `#license/${one.license_id}`);
   await page.getByRole('heading', { name: 'Open requests' }).waitFor();
-  await page.getByText('Holder asks to release it').waitFor();
+  await expectText(page, 'Holder asks to release it');
   await browser.expectAccessibleLayout(page);
   await button(page, 'Release Shown Here, as asked').click();
   await submitRelease(page, 'As asked');
@@ -301,7 +300,7 @@ test('machines with equal labels are distinguished, with the exact time on hover
   await browser.expectAccessibleLayout(page);
 
   await button(page, 'Decline to release Unnamed machine …bbbb').click();
-  await dialog(page).getByText('Activated 16 October with 3.2.0 · …bbbb').waitFor();
+  await expectText(dialog(page), 'Activated 16 October with 3.2.0 · …bbbb');
   await button(dialog(page), 'Cancel').click();
   await page.getByRole('checkbox', { name: 'Select all shown' }).check();
   await button(page, 'Release selected').click();
@@ -331,7 +330,7 @@ test('Escape hides the exact time and nothing else, although the time is in a di
   expect(await dialog(page).getByRole('alert').count()).toBe(0);
   expect(await reason.inputValue()).toBe('Call us first');
   await page.keyboard.press('Escape');
-  await dialog(page).getByRole('alert').getByText('What you typed would be lost.').waitFor();
+  await expectText(dialog(page).getByRole('alert'), 'What you typed would be lost.');
 });
 
 test('a pending release can be undone with a button or with Z; it is not sent, and moves no row', async () => {
@@ -348,7 +347,7 @@ test('a pending release can be undone with a button or with Z; it is not sent, a
     await page.keyboard.press('r');
     await submitReason(page, 'Sold', 'Release');
     await expectToast(page, `Releases in 10 seconds: ${label}`);
-    await row(page, label).getByText('Release pending').waitFor();
+    await expectText(row(page, label), 'Release pending');
     expect(await row(page, label).getByRole('button').count()).toBe(0);
   }
   expect(await boxes()).toEqual(before);
@@ -419,10 +418,7 @@ test('signing out first sends a pending release; if that fails, the person stays
   await submitReason(page, 'Sold', 'Release');
   await page.route('**/release-requests/*', (route) => route.fulfill({ status: 503 }));
   await button(page, 'Sign out').click();
-  await page
-    .getByRole('alert')
-    .getByText(/^Waits was not released. The service cannot be reached/)
-    .waitFor();
+  await expectText(page.getByRole('alert'), /^Waits was not released. The service cannot be reached/);
   await page.unroute('**/release-requests/*');
   await button(page, 'Release Waits, as asked').click();
   expect(await dialog(page).locator('[name=reason]').inputValue()).toBe('Sold');
@@ -448,13 +444,8 @@ test('a release that is pending when the session ends is shown as not done, also
   await signInWithLink(page, origin, await createSignInLink(service, 'support'));
   await button(ended, 'I have signed in in another tab').click();
   await ended.waitFor({ state: 'detached' });
-  await page
-    .getByRole('alert')
-    .getByText(/^Ended was not released/)
-    .waitFor();
-  await row(page, 'Ended')
-    .getByText(/^This was not done/)
-    .waitFor();
+  await expectText(page.getByRole('alert'), /^Ended was not released/);
+  await expectText(row(page, 'Ended'), /^This was not done/);
   expect(await readDecisions()).toEqual([null]);
 });
 
@@ -468,7 +459,7 @@ test('a pending release is not sent if another person has signed in meanwhile', 
     .getByRole('alert')
     .getByText(/^Theirs was not released. This was not done, because another person/)
     .waitFor();
-  await page.getByText('Signed in as other@example.com.').waitFor();
+  await expectText(page, 'Signed in as other@example.com.');
   expect(await readDecisions()).toEqual([null]);
 });
 
@@ -482,7 +473,7 @@ test('a decline is refused if another person has signed in meanwhile, who is nam
     .getByRole('alert')
     .getByText(/^The request to release Declined was not declined. This was not done, because another person/)
     .waitFor();
-  await page.getByText('Signed in as other@example.com.').waitFor();
+  await expectText(page, 'Signed in as other@example.com.');
   await dialog(page).waitFor({ state: 'detached' });
   expect(await readDecisions()).toEqual([null]);
 });
@@ -507,7 +498,7 @@ test('a pending release is refused if another person signs in while the page sen
     .getByRole('alert')
     .getByText(/^Theirs was not released. This was not done, because another person/)
     .waitFor();
-  await page.getByText('Signed in as other@example.com.').waitFor();
+  await expectText(page, 'Signed in as other@example.com.');
   expect(await readDecisions()).toEqual([null]);
 });
 
@@ -515,7 +506,7 @@ test('requests are selected by keyboard and released with one reason, and one th
   const page = await openQueue('First', 'Second', 'Third');
   const second = row(page, 'Second');
   for (const key of ['j', 'x', 'j', 'x', 'j', 'x', 'x']) await page.keyboard.press(key);
-  await page.getByText('2 selected').waitFor();
+  await expectText(page, '2 selected');
   const [{ id } = { id: '' }] = await service.sql<{ id: string }>(
     `select r.id from release_request r join activation a on a.id = r.activation_id where hostname_hint = 'Second'`,
   );
@@ -525,14 +516,14 @@ test('requests are selected by keyboard and released with one reason, and one th
   await submitReason(page, 'Moved to new machines', 'Release');
   await expectToast(page, 'Releases in 10 seconds: 2 machines');
   await expectFocus(row(page, 'Third'));
-  await second.getByText('Release pending').waitFor();
+  await expectText(second, 'Release pending');
   await passUndoTime(page);
   await page
     .getByRole('alert')
     .getByText('Released 1 of 2 machines. 1 failed: it stays selected, and its row says why.')
     .waitFor();
   await row(page, 'First').waitFor({ state: 'detached' });
-  await second.getByText(/^The service cannot be reached/).waitFor();
+  await expectText(second, /^The service cannot be reached/);
   expect(await second.getByRole('checkbox').isChecked()).toBe(true);
   expect(await readDecisions()).toEqual(['release', null, null]);
   const events = await service.sql(
@@ -546,7 +537,7 @@ test('all requests that are shown are selected with the mouse and declined with 
   expect(await button(page, 'Decline selected').getAttribute('aria-disabled')).toBe('true');
   await page.getByRole('checkbox', { name: 'Select all shown' }).check();
   await page.getByRole('checkbox', { name: /^Select Second/ }).uncheck();
-  await page.getByText('2 selected').waitFor();
+  await expectText(page, '2 selected');
   await browser.expectAccessibleLayout(page);
   await page.getByRole('checkbox', { name: 'Select all shown' }).check();
   // Another person decides the first request meanwhile.
@@ -557,7 +548,7 @@ test('all requests that are shown are selected with the mouse and declined with 
   await button(page, 'Decline selected').click();
   await submitReason(page, 'Still in use', 'Decline');
   await expectToast(page, 'Declined 2 of 3 requests. 1 of them had been decided already.');
-  await page.getByText(/^No requests are waiting/).waitFor();
+  await expectText(page, /^No requests are waiting/);
   expect(await readDecisions()).toEqual(['release', 'decline', 'decline']);
 });
 
@@ -571,9 +562,9 @@ test('the dialogs show what the mail to the holder says, with the reason while i
     return mail!.text.replaceAll(/\s+/g, ' ');
   };
   await button(page, 'Decline to release Mailed').click();
-  await preview.getByText('Reason: …').waitFor();
+  await expectText(preview, 'Reason: …');
   await dialog(page).locator('[name=reason]').fill(reason);
-  await preview.getByText(`Reason: ${reason}`).waitFor();
+  await expectText(preview, `Reason: ${reason}`);
   const declined = await preview.locator('p').allTextContents();
   await browser.expectAccessibleLayout(page);
   await button(dialog(page), 'Decline').click();
@@ -583,7 +574,7 @@ test('the dialogs show what the mail to the holder says, with the reason while i
 
   await button(page, 'Release Mailed-too, as asked').click();
   await dialog(page).locator('[name=reason]').fill('Sold');
-  await preview.getByText('Reason: Sold').waitFor();
+  await expectText(preview, 'Reason: Sold');
   const released = await preview.locator('p').allTextContents();
   await submitRelease(page, 'Sold');
   await expectToast(page, 'Released Mailed-too.');
@@ -605,13 +596,13 @@ test('erasure requests are sorted by days left, and an admin carries one out', a
     await service.sql('update erasure_request set received_on = $2 where id = $1', [id, received]);
   }
   const page = await openAs(browser, origin, service, 'admin', '#erasures');
-  await row(page, 'calm@example.com').getByText('in 30 days').waitFor();
+  await expectText(row(page, 'calm@example.com'), 'in 30 days');
   expect(await page.getByRole('rowheader').allTextContents()).toEqual([
     'overdue@example.com',
     'soon@example.com',
     'calm@example.com',
   ]);
-  await row(page, 'overdue@example.com').getByText('3 days overdue').waitFor();
+  await expectText(row(page, 'overdue@example.com'), '3 days overdue');
   await browser.expectAccessibleLayout(page);
   await page.keyboard.press('j');
   await page.keyboard.press('j');
@@ -640,7 +631,7 @@ test('the role support sees erasure requests, but cannot carry them out', async 
   const page = await openAs(browser, origin, service, 'support', '#erasures');
   await row(page, 'holder@example.com').waitFor();
   expect(await page.getByRole('button', { name: /^Run/ }).count()).toBe(0);
-  await page.getByText('By keyboard: J and K go through the rows.').waitFor();
+  await expectText(page, 'By keyboard: J and K go through the rows.');
   await page.keyboard.press('j');
   await expectFocus(page.getByRole('row').nth(1));
 });
@@ -649,12 +640,12 @@ test('a queue that cannot be loaded is not shown as empty', async () => {
   const page = await browser.openPage(origin);
   await page.route('**/release-requests', (route) => route.fulfill({ status: 503 }));
   await openAs(page, origin, service, 'support', '#requests');
-  await page.getByText(/^The service cannot be reached/).waitFor();
+  await expectText(page, /^The service cannot be reached/);
   expect(await page.getByText(/^No requests are waiting/).count()).toBe(0);
   await browser.expectAccessibleLayout(page);
   await page.unroute('**/release-requests');
   await button(page, 'Try again').click();
-  await page.getByText(/^No requests are waiting/).waitFor();
+  await expectText(page, /^No requests are waiting/);
 });
 
 test('an erasure request that its holder cancels while an admin views it is shown as cancelled', async () => {

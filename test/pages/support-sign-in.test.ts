@@ -13,7 +13,7 @@ import {
   signInWithLink,
   title,
 } from './support-browser.js';
-import { expectFocus, expectAnnounced } from './steps.js';
+import { expectFocus, expectAnnounced, expectText } from './steps.js';
 
 const { service, origin, browser } = await startForBrowser();
 
@@ -40,7 +40,7 @@ test('with a link a staff member creates a passkey, and signs in with it from th
   expect((await page.request.get(`${origin}/support/api/session`)).status()).toBe(204);
   await button(page, 'Sign in with a passkey').click();
   await title(page, SEARCH_TITLE).waitFor();
-  await page.getByText('Signed in as alan@example.com.').waitFor();
+  await expectText(page, 'Signed in as alan@example.com.');
 });
 
 test('the secret of a link is removed from the URL at once, and a link works once, after a click', async () => {
@@ -53,7 +53,7 @@ test('the secret of a link is removed from the URL at once, and a link works onc
   await button(second, 'Sign in with this link').click();
   await title(second, 'Make a passkey').waitFor();
   await button(first, 'Sign in with this link').click();
-  await first.getByText('The link was used or is no longer good').waitFor();
+  await expectText(first, 'The link was used or is no longer good');
   await button(first, 'Use a passkey instead').click();
   await expectFocus(button(first, 'Sign in with a passkey'));
   await title(first, 'Sign in').waitFor();
@@ -85,7 +85,7 @@ test('a staff member who has no passkey in this browser, or cancels, gets a mess
   const { session, authenticatorId } = await addAuthenticator(page);
   await page.goto('/support/');
   await button(page, 'Sign in with a passkey').click();
-  await page.getByText(/^No passkey was used/).waitFor();
+  await expectText(page, /^No passkey was used/);
   await browser.expectAccessibleLayout(page);
 
   // Only the fragment of the URL changes, so the page is not loaded again.
@@ -93,7 +93,7 @@ test('a staff member who has no passkey in this browser, or cancels, gets a mess
   await button(page, 'Sign in with this link').click();
   await session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false });
   await button(page, 'Make a passkey').click();
-  await page.getByText(/^No passkey was made/).waitFor();
+  await expectText(page, /^No passkey was made/);
   await session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true });
   await button(page, 'Make a passkey').click();
   await title(page, SEARCH_TITLE).waitFor();
@@ -104,7 +104,7 @@ test('in a browser without passkeys the page says so', async () => {
   await page.addInitScript('delete window.PublicKeyCredential');
   await page.goto('/support/');
   await button(page, 'Sign in with a passkey').click();
-  await page.getByText(/^This browser does not support passkeys/).waitFor();
+  await expectText(page, /^This browser does not support passkeys/);
 });
 
 test('after the end of a session a dialog asks to sign in again, and the typed text is kept', async () => {
@@ -124,7 +124,7 @@ test('after the end of a session a dialog asks to sign in again, and the typed t
   const again = page.getByRole('dialog', { name: 'Your session has ended' });
   await browser.expectAccessibleLayout(page);
   await button(again, 'I have signed in in another tab').click();
-  await again.getByText('There is no new session yet.').waitFor();
+  await expectText(again, 'There is no new session yet.');
   const { promise: isPressed, resolve: answer } = Promise.withResolvers<void>();
   await page.route('**/support/api/session/options', async (route) => {
     await isPressed;
@@ -139,11 +139,11 @@ test('after the end of a session a dialog asks to sign in again, and the typed t
   answer();
   await again.waitFor({ state: 'detached' });
 
-  await dialog(page).getByText(ACTION_NOT_DONE).waitFor();
+  await expectText(dialog(page), ACTION_NOT_DONE);
   expect(await dialog(page).getByLabel('Machines allowed').inputValue()).toBe('7');
   expect(await dialog(page).getByLabel('Why?').inputValue()).toBe('They bought five more');
   await button(dialog(page), 'Change').click();
-  await page.getByText('0 of 7 machines in use').waitFor();
+  await expectText(page, '0 of 7 machines in use');
   const [stored] = await service.sql('select machines_allowed from license where id = $1', [
     license.license_id,
   ]);
@@ -182,7 +182,7 @@ test('a page that was opened without a connection continues by itself when there
   for (const path of ['support/api/session', 'brand'])
     await page.route(`**/${path}`, (route) => route.abort('internetdisconnected'));
   await page.goto('/support/');
-  await page.getByText('You are offline. Nothing is lost').waitFor();
+  await expectText(page, 'You are offline. Nothing is lost');
   for (const path of ['support/api/session', 'brand']) await page.unroute(`**/${path}`);
   await page.evaluate('dispatchEvent(new Event("test-online"))');
   await title(page, 'Sign in').waitFor();
@@ -192,7 +192,7 @@ test('the page reports that the service is unavailable, and works when it is ava
   const page = await browser.openPage(origin);
   await page.route('**/support/api/session', (route) => route.abort());
   await page.goto('/support/');
-  await page.getByText(/^The service cannot be reached/).waitFor();
+  await expectText(page, /^The service cannot be reached/);
   await browser.expectAccessibleLayout(page);
   await page.unroute('**/support/api/session');
   await button(page, 'Try again').click();
@@ -204,21 +204,19 @@ test('a staff member adds a passkey to the account, and removes it again', async
   await addAuthenticator(page);
   await openAs(page, origin, service, 'support', '#account');
   await expectFocus(title(page, 'My account'));
-  await page.getByText(/^You have no passkey/).waitFor();
+  await expectText(page, /^You have no passkey/);
   await browser.expectAccessibleLayout(page);
   await button(page, 'Add a passkey').click();
   await expectFocus(row(page, 'Passkey of 20 November'));
-  await row(page, 'Passkey of 20 November').getByText('Not yet').waitFor();
+  await expectText(row(page, 'Passkey of 20 November'), 'Not yet');
 
   await button(page, 'Add a passkey').click();
-  await page.getByText(/^There is a passkey of yours/).waitFor();
+  await expectText(page, /^There is a passkey of yours/);
   await button(page, 'Remove Passkey of 20 November').click();
-  await dialog(page)
-    .getByText(/^It is your last one/)
-    .waitFor();
+  await expectText(dialog(page), /^It is your last one/);
   await browser.expectAccessibleLayout(page);
   await button(dialog(page), 'Remove').click();
-  await page.getByText(/^You have no passkey/).waitFor();
+  await expectText(page, /^You have no passkey/);
   await expectAnnounced(page, 'The passkey is removed.');
 });
 
@@ -269,11 +267,11 @@ test('a passkey is named and renamed by keyboard, and shows the day of its last 
 
 test('a tab shows who is signed in after another person has signed in in another tab', async () => {
   const page = await openAs(browser, origin, service, 'admin');
-  await page.getByText('Signed in as admin@example.com.').waitFor();
+  await expectText(page, 'Signed in as admin@example.com.');
   await signInElsewhere(page, 'other@example.com');
   // Some browsers report a return without a focus.
   await page.evaluate('document.dispatchEvent(new Event("visibilitychange"))');
-  await page.getByText('Signed in as other@example.com.').waitFor();
+  await expectText(page, 'Signed in as other@example.com.');
   await button(page, 'Later').click();
   await title(page, SEARCH_TITLE).waitFor();
   await page.getByRole('link', { name: 'Staff', exact: true }).waitFor({ state: 'detached' });
@@ -292,7 +290,7 @@ test('the dialog to sign in again disappears when the page learns that another p
   await dialog(page).waitFor();
   await sessionRequest.continue();
   await button(page, 'Later').click();
-  await page.getByText('Nothing is published yet.').waitFor();
+  await expectText(page, 'Nothing is published yet.');
 });
 
 test.each(['support@example.com', 'other@example.com'])(
@@ -306,7 +304,7 @@ test.each(['support@example.com', 'other@example.com'])(
     await reloadSession(page);
     if (email !== 'support@example.com') await button(page, 'Later').click();
     await sendHeldCall();
-    await page.getByText('Nothing is published yet.').waitFor();
+    await expectText(page, 'Nothing is published yet.');
     await waitForFrame(page);
     expect(await dialog(page).count()).toBe(0);
   },
@@ -329,7 +327,7 @@ test('an action that is refused after a sign-in in another tab is not repeated, 
   // The session is now that of another person, which the page does not know yet.
   await signInElsewhere(page, 'other@example.com', 'admin');
   await sendHeldCall();
-  await dialog(page).getByText(ACTION_NOT_DONE).waitFor();
+  await expectText(dialog(page), ACTION_NOT_DONE);
   await waitForFrame(page);
   expect(sent).toBe(1);
   const change = "select actor from audit_event where action = 'license.set' and license_id = $1";
@@ -360,7 +358,7 @@ test('the response to an earlier request for the session does not replace that t
   const response = await route.fetch();
   await signInElsewhere(page, 'other@example.com');
   await focusWindow(page);
-  await page.getByText('Signed in as other@example.com.').waitFor();
+  await expectText(page, 'Signed in as other@example.com.');
   await route.fulfill({ response });
   await waitForFrame(page);
   expect(await page.getByText('Signed in as other@example.com.').count()).toBe(1);
@@ -376,7 +374,7 @@ test('a response about the session is used while a later request has no response
     routes.push(await call.held);
   }
   await routes[0]!.continue();
-  await page.getByText('Signed in as other@example.com.').waitFor();
+  await expectText(page, 'Signed in as other@example.com.');
   await routes[1]!.abort();
 });
 
@@ -391,7 +389,7 @@ test('after a sign-in of the same person in another tab, this tab continues with
   await focusWindow(page);
   await again.waitFor({ state: 'detached' });
   await expectAnnounced(page, /^Signed in again/);
-  await page.getByText('Nothing is published yet.').waitFor();
+  await expectText(page, 'Nothing is published yet.');
 });
 
 /**
