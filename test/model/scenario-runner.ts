@@ -15,6 +15,7 @@ import {
   type Command,
   type License,
   type ModelState,
+  type Terms,
 } from './license-model.js';
 import { step } from './license-steps.js';
 import {
@@ -338,11 +339,7 @@ const unissuedLicense = (reports: License['reports']): License => ({
 });
 
 /** Translates the terms of a license to the names of the API. */
-function toRequestBody({
-  expires_at,
-  staff_status,
-  ...terms
-}: Extract<Command, { type: 'change-license' }>['terms']) {
+function toRequestBody({ expires_at, staff_status, ...terms }: Terms) {
   return {
     ...terms,
     ...(expires_at !== undefined && { expires_at: expires_at && rfc3339(new Date(expires_at)) }),

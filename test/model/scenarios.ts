@@ -1,5 +1,11 @@
 import fc from 'fast-check';
-import { RESTRICTED_VERSION, UNRESTRICTED_VERSION, type Command, type ModelState } from './license-model.js';
+import {
+  RESTRICTED_VERSION,
+  UNRESTRICTED_VERSION,
+  type Command,
+  type ModelState,
+  type Terms,
+} from './license-model.js';
 
 /*
  * A random scenario is a list of batches of command templates. Templates contain no ids, so that a scenario that fast-check
@@ -190,50 +196,26 @@ export function resolveTemplate(
   }
   if (license.is_deleted) return undefined;
   const app_version = isUnusual ? RESTRICTED_VERSION.version : UNRESTRICTED_VERSION;
+  const change = (terms: Terms): Command => ({ type: 'change-license', licenseIndex, terms });
   switch (kind) {
     case 'activate': {
       const hostname_hint = pickOf(['Studio', 'Office'], secondPick);
       const generation = isUnusual && license.generation > 1 ? license.generation - 1 : license.generation;
       const machine = `machine ${pick % 4}`;
-      return {
-        type: 'activate',
-        licenseIndex,
-        generation,
-        email,
-        machine,
-        hostname_hint,
-        app_version,
-      };
+      return { type: 'activate', licenseIndex, generation, email, machine, hostname_hint, app_version };
     }
-    case 'status': {
-      const staff_status = pickOf(['active', 'active', 'active', 'suspended', 'revoked'] as const, pick);
-      return { type: 'change-license', licenseIndex, terms: { staff_status } };
-    }
+    case 'status':
+      return change({ staff_status: pickOf(['active', 'active', 'active', 'suspended', 'revoked'], pick) });
     case 'machines':
-      return {
-        type: 'change-license',
-        licenseIndex,
-        terms: { machines_allowed: pickOf([1, 2, 9, 9], pick) },
-      };
+      return change({ machines_allowed: pickOf([1, 2, 9, 9], pick) });
     case 'expiry': {
       const expires_at = pickOf([...EXPIRIES, state.now, state.now, state.now + 1000], pick);
-      return {
-        type: 'change-license',
-        licenseIndex,
-        terms: {
-          expires_at,
-          ...(secondPick % 2 === 1 && { on_expiry: 'stop' as const }),
-        },
-      };
+      return change({ expires_at, ...(secondPick % 2 === 1 && { on_expiry: 'stop' as const }) });
     }
     case 'on_expiry':
-      return {
-        type: 'change-license',
-        licenseIndex,
-        terms: { on_expiry: pickOf(['keep', 'stop', 'stop'] as const, pick) },
-      };
+      return change({ on_expiry: pickOf(['keep', 'stop', 'stop'], pick) });
     case 'email':
-      return { type: 'change-license', licenseIndex, terms: { email: pickOf(holders, pick) } };
+      return change({ email: pickOf(holders, pick) });
     case 'rekey':
       return { type: 'rekey', licenseIndex };
   }

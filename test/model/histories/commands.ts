@@ -1,4 +1,4 @@
-import { UNRESTRICTED_VERSION, type Command } from '../license-model.js';
+import { UNRESTRICTED_VERSION, type Command, type Terms } from '../license-model.js';
 import type { CommandTemplate } from './plan.js';
 
 /** What the clients of a license know about it from their responses. All clients share this knowledge. */
@@ -28,6 +28,7 @@ const pickOf = <T>(all: readonly T[], pick: number): T => all[pick % all.length]
 export function resolveTemplate({ kind, pick, isUnusual }: CommandTemplate, known: ClientKnowledge): Command {
   const { email, generation, tokens, ended, start } = known;
   const licenseIndex = 0;
+  const change = (terms: Terms): Command => ({ type: 'change-license', licenseIndex, terms });
   switch (kind) {
     case 'paid':
     case 'disputed':
@@ -39,27 +40,15 @@ export function resolveTemplate({ kind, pick, isUnusual }: CommandTemplate, know
     case 'erase':
       return { type: 'erase', email };
     case 'machines':
-      return {
-        type: 'change-license',
-        licenseIndex,
-        terms: { machines_allowed: pickOf([1, 2, 3, 9], pick) },
-      };
+      return change({ machines_allowed: pickOf([1, 2, 3, 9], pick) });
     case 'status':
-      return {
-        type: 'change-license',
-        licenseIndex,
-        terms: { staff_status: pickOf(['active', 'active', 'suspended', 'revoked'], pick) },
-      };
+      return change({ staff_status: pickOf(['active', 'active', 'suspended', 'revoked'], pick) });
     case 'expiry': {
       const offset = pickOf(EXPIRY_OFFSETS_MS, pick);
-      return {
-        type: 'change-license',
-        licenseIndex,
-        terms: { expires_at: offset === null ? null : start + offset },
-      };
+      return change({ expires_at: offset === null ? null : start + offset });
     }
     case 'on_expiry':
-      return { type: 'change-license', licenseIndex, terms: { on_expiry: pickOf(['keep', 'stop'], pick) } };
+      return change({ on_expiry: pickOf(['keep', 'stop'], pick) });
   }
   const active = [...tokens.keys()].filter((id) => !ended.has(id));
   const binding = pickOf(isUnusual || active.length === 0 ? [...tokens.keys()] : active, pick);
