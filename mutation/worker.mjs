@@ -9,6 +9,7 @@ const importFromRoot = (path) => import(pathToFileURL(join(root, path)).href);
 const { default: NativeRuntime } = await importFromRoot('test/support/runner/runtime.mjs');
 const { default: ProcessEnvironment } = await importFromRoot('test/support/runner/environment.mjs');
 const { leftovers, sharedState } = await importFromRoot('test/support/runner/leftovers.mjs');
+const { withinTimeLimit } = await importFromRoot('test/support/runner/time-limit.mjs');
 // `jest-config` and `jest-circus` are dependencies of Jest. They are loaded in the versions that Jest uses.
 const requireFromJest = createRequire(createRequire(require.resolve('jest')).resolve('@jest/core'));
 const { readConfig } = requireFromJest('jest-config');
@@ -39,7 +40,8 @@ class RepeatingRuntime extends NativeRuntime {
 
   unstable_importModule(path) {
     if (path !== this.path) return super.unstable_importModule(path);
-    return import(`${pathToFileURL(path).href}?run=${(RepeatingRuntime.#runs += 1)}`);
+    const url = `${pathToFileURL(path).href}?run=${(RepeatingRuntime.#runs += 1)}`;
+    return withinTimeLimit(() => import(url));
   }
 }
 

@@ -10,7 +10,7 @@ import { leftovers, sharedState } from '../support/runner/leftovers.mjs';
 
 /** The environment of test files (environment.mjs). */
 interface TestEnvironment {
-  readonly jest: Pick<typeof jest, 'spyOn'>;
+  readonly jest: Pick<typeof jest, 'setTimeout' | 'spyOn'>;
   setup(): Promise<void>;
   handleTestEvent(event: { name: string }): void;
   teardown(): Promise<void>;
@@ -131,20 +131,37 @@ test('a child process is reported until it has ended', async () => {
   expect(await leftovers(before)).toEqual([]);
 });
 
-test('a failure at the end of a file is reported, and the process is cleaned up nevertheless', async () => {
+/** The environment of a file whose tests have ended. */
+async function endedEnvironment(): Promise<TestEnvironment> {
   const { default: Environment } = (await import(
     new URL('../support/runner/environment.mjs', import.meta.url).href
   )) as { default: new (config: object, context: object) => TestEnvironment };
   const environment = new Environment({ projectConfig: {} }, { testPath: 'a.test.ts' });
   await environment.setup();
   environment.handleTestEvent({ name: 'teardown' });
+  return environment;
+}
+
+test('the last step at the end of a file runs first, and a step that hangs fails at the time limit of a hook', async () => {
+  const environment = await endedEnvironment();
+  environment.jest.setTimeout(1);
+  const steps: string[] = [];
+  afterThisFile(() => steps.push('begun first'));
+  afterThisFile(() => new Promise(() => undefined));
+  afterThisFile(() => steps.push('begun last'));
+  await expect(environment.teardown()).rejects.toThrow('Exceeded timeout of 1 ms for a hook');
+  expect(steps).toEqual(['begun last', 'begun first']);
+});
+
+test('a failure at the end of a file is reported, and the process is cleaned up nevertheless', async () => {
+  const environment = await endedEnvironment();
   const { exit } = process;
   const { log } = console;
   environment.jest.spyOn(console, 'log');
   process.exit = () => undefined as never;
   const second = jest.fn(() => Promise.resolve());
-  afterThisFile(() => Promise.reject(new Error('a first failure')));
   afterThisFile(second);
+  afterThisFile(() => Promise.reject(new Error('a first failure')));
   try {
     await expect(environment.teardown()).rejects.toThrow(
       'a.test.ts failed at its end: Error: a first failure',
