@@ -124,7 +124,6 @@ test('in development without settings nothing is created', async () => {
     expect.objectContaining({ check: 'database', status: 'ok', text: expect.stringContaining('embedded') }),
   );
   expect(readdirSync(empty.dir)).toEqual([]);
-  empty.close();
 });
 
 describe('a wrong setting is one line with the remedy, and the exit code is 2:', () => {

@@ -306,18 +306,14 @@ test('the receiver of docs/events.md prints each event once and refuses a wrong 
   const settings = { EVENTS_URL: `http://127.0.0.1:${receiver.port}/`, EVENTS_SECRET: secret };
   // The library of the receiver compares the time of the signature with the clock of the system.
   const other = await Service.start({ clock: new FakeClock(new Date()), environment: settings });
-  try {
-    const { license_id } = await other.issue();
-    await untilSent(other);
-    await other.sql('update outgoing_event set delivered_at = null');
-    await untilSent(other);
-    expect(receiver.output).toBe(`license.issued { license_id: '${license_id}' }\n`);
-    const headers = { 'webhook-id': 'x', 'webhook-timestamp': '1', 'webhook-signature': 'v1,x' };
-    expect(await receiver.send('{}', headers)).toBe(401);
-  } finally {
-    await other.close();
-    await receiver.end();
-  }
+  const { license_id } = await other.issue();
+  await untilSent(other);
+  await other.sql('update outgoing_event set delivered_at = null');
+  await untilSent(other);
+  expect(receiver.output).toBe(`license.issued { license_id: '${license_id}' }\n`);
+  const headers = { 'webhook-id': 'x', 'webhook-timestamp': '1', 'webhook-signature': 'v1,x' };
+  expect(await receiver.send('{}', headers)).toBe(401);
+  await other.close();
 });
 
 test('two instances send each event once, and the events of a license in their order', async () => {
