@@ -13,6 +13,7 @@ import { createDatabase, Service, connect } from '../support/harness.js';
 import { MAIN, Terminal, type Run } from '../support/processes/cli-harness.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
 import { freePort } from '../support/processes/server-process.js';
+import { query } from '../support/databases/replica-harness.js';
 
 // No output may contain it.
 const SECRET = 'canary-secret-5f1c';
@@ -54,13 +55,8 @@ async function publishFirst(url: string, key: KeyObject): Promise<void> {
   };
   const signed = manifestBytes(nextManifest(null, offer, { product: 'com.example.app', now }));
   const { signatures } = signManifest(signed, [key]);
-  const client = new pg.Client(url);
-  await client.connect();
-  await client.query(
-    'insert into manifest (sequence, signed, signatures, published_at) values (1, $1, $2, $3)',
-    [signed, JSON.stringify(signatures), now],
-  );
-  await client.end();
+  const sql = 'insert into manifest (sequence, signed, signatures, published_at) values (1, $1, $2, $3)';
+  await query(url, sql, [signed, JSON.stringify(signatures), now]);
 }
 
 test('with right settings every line is ok or a warning, and the exit code is 0', async () => {
@@ -367,8 +363,7 @@ describe('a start would fail with the same sentence:', () => {
 
   test('a role that owns the database and may not create tables, until this is granted as the sentence says', async () => {
     await admin.query(`alter database ${name} owner to ${owner}`);
-    const inDatabase = new pg.Client(Object.assign(new URL(database.url), { pathname: `/${name}` }).href);
-    await inDatabase.connect();
+    const inDatabase = await connect(Object.assign(new URL(database.url), { pathname: `/${name}` }).href);
     await inDatabase.query('revoke create on schema public from pg_database_owner');
     const sentence = await failureOfBoth({ DATABASE_URL: urlOf(owner) });
     const command = `grant all on schema public to ${owner}`;
@@ -396,8 +391,7 @@ describe('a start would fail with the same sentence:', () => {
     expect(sentence).toBe(
       `The role ${owner} owns the database, but ${former} owns its tables: run ${command} in it as a superuser (docs/operations/install.md).`,
     );
-    const inDatabase = new pg.Client(Object.assign(new URL(database.url), { pathname: `/${name}` }).href);
-    await inDatabase.connect();
+    const inDatabase = await connect(Object.assign(new URL(database.url), { pathname: `/${name}` }).href);
     await inDatabase.query(command);
     await inDatabase.end();
     const { code, checks } = await diagnose({ DATABASE_URL: urlOf(owner) });
@@ -461,14 +455,11 @@ describe('a warning says what to do, and the exit code stays 0:', () => {
   };
 
   test('a database without tables', async () => {
-    const client = new pg.Client(database.url);
-    await client.connect();
     const name = `doctor_${randomBytes(6).toString('hex')}`;
-    await client.query(`create database ${name}`);
+    await query(database.url, `create database ${name}`);
     const DATABASE_URL = Object.assign(new URL(database.url), { pathname: `/${name}` }).href;
     const { code, texts } = await warningsOf({ DATABASE_URL });
-    await client.query(`drop database ${name} with (force)`);
-    await client.end();
+    await query(database.url, `drop database ${name} with (force)`);
     expect(code).toBe(0);
     expect(texts).toContainEqual(
       expect.stringMatching(/^The database lacks schema\d+, .*: run mooring migrate/),

@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
 import {
   findEmbeddedPostgres,
   startEmbeddedPostgres,
 } from '../../src/database/embedded/embedded-postgres.js';
 import { endPostmaster, isPostmaster } from '../../src/database/embedded/postgres-process.js';
+import { query } from '../support/databases/replica-harness.js';
 
 let folder: string;
 let dataDir: string;
@@ -34,16 +34,6 @@ afterEach(async () => {
 });
 
 const start = () => startEmbeddedPostgres(dataDir, { durable: false });
-
-async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(sql)).rows;
-  } finally {
-    await client.end();
-  }
-}
 
 const postmasterPid = () => parseInt(readFileSync(join(cluster, 'postmaster.pid'), 'utf8'), 10);
 

@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import pg from 'pg';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import type { ErasureView } from '../../src/erasure/erasure.view.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
+import { query } from '../support/databases/replica-harness.js';
 import { AUDIT_CONTEXT, createDatabase, type Service } from '../support/harness.js';
 import { formsOfText, type Form } from '../support/leak-search.js';
 import { until } from '../support/until.js';
@@ -20,10 +20,8 @@ export async function copyDatabase(url: string): Promise<Awaited<ReturnType<type
   // Only the name and `drop` of this database are used: the copy replaces it.
   const copy = await createDatabase();
   await copy.drop();
-  const admin = new pg.Client(process.env['MOORING_TEST_POSTGRES']);
-  await admin.connect();
-  await admin.query(`create database ${nameOf(copy.url)} template ${nameOf(url)}`);
-  await admin.end();
+  const server = process.env['MOORING_TEST_POSTGRES']!;
+  await query(server, `create database ${nameOf(copy.url)} template ${nameOf(url)}`);
   return copy;
 }
 

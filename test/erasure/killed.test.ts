@@ -2,7 +2,6 @@ import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import pg from 'pg';
 import { Webhook } from 'standardwebhooks';
 import { until } from '../support/until.js';
 import { call, createDatabase, connect } from '../support/harness.js';
@@ -58,8 +57,7 @@ test('if an instance is killed between its response and the erasure, the next on
   expect(await reportPaid()).toBe(204);
   await addStaff();
   // Another connection holds a lock that the job needs, until the instance is killed.
-  const lockHolder = new pg.Client(database.url);
-  await lockHolder.connect();
+  const lockHolder = await connect(database.url);
   await lockHolder.query('begin; lock table activation in access exclusive mode');
   const headers = { authorization: `Bearer ${TOKEN}` };
   const response = await call(

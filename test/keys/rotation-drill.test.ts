@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { expect, test } from '@jest/globals';
-import pg from 'pg';
 import type { RingEntry } from '../../src/keys/tokens/ring-file.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { call, createDatabase } from '../support/harness.js';
@@ -12,6 +11,7 @@ import { ClientSimulation, kidOf, sendHalfHeartbeat } from './rotation-drill.js'
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
 import { afterThisFile } from '../support/of-this-file.js';
+import { query } from '../support/databases/replica-harness.js';
 
 /** The number of clients, which send heartbeats all the time to two instances with one database and one key folder. */
 const CLIENTS = 24;
@@ -261,14 +261,10 @@ async function expectRefused(url: string, token: string): Promise<void> {
 
 /** Checks that each license has exactly one activation, and that it is active. */
 async function expectOneActivationEach(): Promise<void> {
-  const client = new pg.Client(database.url);
-  await client.connect();
   const sql = `
     select count(*)::int as activations, count(*) filter (where ended_at is null)::int as active
     from activation group by license_id`;
-  const { rows } = await client.query(sql);
-  await client.end();
-  expect(rows).toEqual(Array.from({ length: CLIENTS + 2 }, () => ({ activations: 1, active: 1 })));
+  expect(await query(database.url, sql)).toEqual(Array.from({ length: CLIENTS + 2 }, () => ({ activations: 1, active: 1 })));
 }
 
 function expectSameProcesses(): void {

@@ -7,6 +7,7 @@ import { manifestDigest, PublishError } from '../../src/manifest/manifest.rules.
 import { Publisher, PUBLISH } from '../support/processes/cli-harness.js';
 import { createDatabase, connect, type TestDatabase } from '../support/harness.js';
 import { readPrivateKey, openManifests } from './hand-signed-manifests.js';
+import { query } from '../support/databases/replica-harness.js';
 
 const ROUNDS = 20;
 const PUBLISHERS = 5;
@@ -51,52 +52,47 @@ test('of two concurrent commands one publishes, and the other reports the live v
 
 test(`${ROUNDS} rounds of ${PUBLISHERS} concurrent publishers at each of two instances: in each round one succeeds, and the chain has no gap`, async () => {
   const own = await createDatabase();
-  const client = new pg.Client(own.url);
-  await client.connect();
-  try {
-    const { privateKey } = generateKeyPairSync('ed25519');
-    await using first = await openManifests(own.url, privateKey);
-    await using second = await openManifests(own.url, privateKey);
-    const winners: string[] = [];
-    for (let round = 1; round <= ROUNDS; round++) {
-      const attempts = Array.from({ length: 2 * PUBLISHERS }, (_, i) => {
-        const content = first.next(`${round}.${i}`);
-        return { instance: i % 2 === 0 ? first : second, content };
-      });
-      const results = await Promise.allSettled(
-        attempts.map(({ instance, content }) => instance.publish(content)),
-      );
-      const won = attempts.filter((_, i) => results[i]!.status === 'fulfilled');
-      expect(won).toHaveLength(1);
-      const live = won[0]!.content;
-      const lost = results.flatMap((result) =>
-        result.status === 'rejected' ? [result.reason as unknown] : [],
-      );
-      expect(lost).toHaveLength(2 * PUBLISHERS - 1);
-      for (const refusal of lost) expect(refusal).toEqual(new PublishError(refusalFor(live)));
-      for (const manifests of [first, second]) {
-        await manifests.service.refresh();
-        expect(manifests.service.live!.content).toEqual(live);
-      }
-      winners.push(live.version);
+  const { privateKey } = generateKeyPairSync('ed25519');
+  await using first = await openManifests(own.url, privateKey);
+  await using second = await openManifests(own.url, privateKey);
+  const winners: string[] = [];
+  for (let round = 1; round <= ROUNDS; round++) {
+    const attempts = Array.from({ length: 2 * PUBLISHERS }, (_, i) => {
+      const content = first.next(`${round}.${i}`);
+      return { instance: i % 2 === 0 ? first : second, content };
+    });
+    const results = await Promise.allSettled(
+      attempts.map(({ instance, content }) => instance.publish(content)),
+    );
+    const won = attempts.filter((_, i) => results[i]!.status === 'fulfilled');
+    expect(won).toHaveLength(1);
+    const live = won[0]!.content;
+    const lost = results.flatMap((result) =>
+      result.status === 'rejected' ? [result.reason as unknown] : [],
+    );
+    expect(lost).toHaveLength(2 * PUBLISHERS - 1);
+    for (const refusal of lost) expect(refusal).toEqual(new PublishError(refusalFor(live)));
+    for (const manifests of [first, second]) {
+      await manifests.service.refresh();
+      expect(manifests.service.live!.content).toEqual(live);
     }
-    const published = await client.query('select signed from manifest order by sequence');
-    const chain = published.rows.map(({ signed }) => ({
-      ...parseSigned(signed),
-      digest: manifestDigest(signed),
-    }));
-    expect(chain.map(({ version, sequence }) => [version, sequence])).toEqual(
-      winners.map((version, i) => [version, i + 1]),
-    );
-    expect(chain.map(({ previous }) => previous)).toEqual([
-      null,
-      ...chain.slice(0, -1).map(({ digest }) => digest),
-    ]);
-    const audit = await client.query(
-      "select count(*)::int from audit_event where action = 'manifest.publish'",
-    );
-    expect(audit.rows).toEqual([{ count: ROUNDS }]);
-  } finally {
-    await client.end();
+    winners.push(live.version);
   }
+  const published = await query<{ signed: string }>(
+    own.url,
+    'select signed from manifest order by sequence',
+  );
+  const chain = published.map(({ signed }) => ({
+    ...parseSigned(signed),
+    digest: manifestDigest(signed),
+  }));
+  expect(chain.map(({ version, sequence }) => [version, sequence])).toEqual(
+    winners.map((version, i) => [version, i + 1]),
+  );
+  expect(chain.map(({ previous }) => previous)).toEqual([
+    null,
+    ...chain.slice(0, -1).map(({ digest }) => digest),
+  ]);
+  const audit = "select count(*)::int from audit_event where action = 'manifest.publish'";
+  expect(await query(own.url, audit)).toEqual([{ count: ROUNDS }]);
 });

@@ -3,6 +3,7 @@ import { expect, test } from '@jest/globals';
 import pg from 'pg';
 import { startOwnPostgres } from '../support/databases/own-postgres.js';
 import { migrate } from '../../src/database/migrations.js';
+import { connect } from '../support/harness.js';
 
 /* deploy/postgres.sql, which prepares the database of the service in compose. */
 
@@ -72,8 +73,7 @@ function statementsOf(text: string, environment: Record<string, string>): string
 
 /** Executes statements one after the other. @returns the rows of the last one */
 async function execute(url: string, ...statements: string[]): Promise<unknown[]> {
-  const client = new pg.Client(url);
-  await client.connect();
+  const client = await connect(url);
   try {
     let rows: unknown[] = [];
     for (const statement of statements) ({ rows } = await client.query<pg.QueryResultRow>(statement));

@@ -1,14 +1,13 @@
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import pg from 'pg';
 import { startOwnPostgres } from '../support/databases/own-postgres.js';
 import { migrate } from '../../src/database/migrations.js';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { DeletedRowsRemain, LARGE_TABLE_BYTES, REWRITTEN_TABLES } from '../../src/retention/rewrite.js';
 import { erase, formsOfMachine, mailsTo, sell } from '../erasure/harness.js';
-import { retryWhileUnavailable, machineId, Service } from '../support/harness.js';
+import { retryWhileUnavailable, machineId, Service, connect } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { temporaryFolder } from '../support/folders.js';
 
@@ -111,8 +110,7 @@ test('a table is rewritten once in 20 hours, and keeps its rows, indexes and set
 test('while a transaction can read deleted rows, a run reports an error and rewrites no table, and the next run does', async () => {
   service.clock.advance(21 * HOUR_MS);
   const before = await rewriteTimes();
-  const reader = new pg.Client(server.url);
-  await reader.connect();
+  const reader = await connect(server.url);
   await reader.query('begin isolation level repeatable read; select 1');
   await service.sql(
     "insert into one_time_code values (gen_random_uuid(), 'x@leak.example', 0, now(), '2099-01-01')",
@@ -132,8 +130,7 @@ test('while a transaction can read deleted rows, a run reports an error and rewr
 
 test('a run waits for a transaction that can read deleted rows and ends soon, and then rewrites', async () => {
   service.clock.advance(21 * HOUR_MS);
-  const reader = new pg.Client(server.url);
-  await reader.connect();
+  const reader = await connect(server.url);
   await reader.query('begin isolation level repeatable read; select 1');
   await service.sql('select txid_current()');
   const run = retention.run();
@@ -151,8 +148,7 @@ test('a run gives up on a table that is being read, so that heartbeats are answe
   service.clock.advance(21 * HOUR_MS);
   const license = await service.issue();
   const { token } = (await service.activate(license, 'a reader')).json;
-  const reader = new pg.Client(server.url);
-  await reader.connect();
+  const reader = await connect(server.url);
   await reader.query('begin; lock table license in access share mode');
   const run = retention.run();
   while (!(await isOver(run)))

@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { LibraryOutput } from '../../src/core/library-output.js';
 import { AppLogger } from '../../src/core/logger.js';
 import { OutageLog } from '../../src/database/outage-log.js';
@@ -11,6 +10,7 @@ import { call, createDatabase } from '../support/harness.js';
 import { MAIN, Terminal } from '../support/processes/cli-harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
+import { query } from '../support/databases/replica-harness.js';
 
 const folder = temporaryFolder();
 const database = await createDatabase();
@@ -171,19 +171,16 @@ describe('a start', () => {
   );
 
   test('with a role that may not change the schema names the remedy', async () => {
-    const admin = new pg.Client(database.url);
-    await admin.connect();
     const role = new URL(database.url).pathname.slice(1);
-    await admin.query(`create role ${role} login password 'x'`);
+    await query(database.url, `create role ${role} login password 'x'`);
     const other = `${role}_other`;
-    await admin.query(`create database ${other}`);
+    await query(database.url, `create database ${other}`);
     const url = changed((each) =>
       Object.assign(each, { username: role, password: 'x', pathname: `/${other}` }),
     );
     const { code, stderr } = await start(url);
-    await admin.query(`drop database ${other} with (force)`);
-    await admin.query(`drop role ${role}`);
-    await admin.end();
+    await query(database.url, `drop database ${other} with (force)`);
+    await query(database.url, `drop role ${role}`);
     expect(code).toBe(2);
     expect(stderr).toMatch(/^The role \w+ lacks a right in the database \w+ at .*: make it the owner, /);
   });

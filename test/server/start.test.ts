@@ -3,7 +3,6 @@ import { existsSync, readdirSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { readPidFile } from '../../src/database/embedded/pid-file.js';
 import { isPostmaster } from '../../src/database/embedded/postgres-process.js';
 import type { Finding } from '../../src/cli/doctor/report.js';
@@ -12,6 +11,7 @@ import { Terminal } from '../support/processes/cli-harness.js';
 import { everyProcess } from '../support/processes/processes.js';
 import { freePort, ServerProcess, type ProcessOptions } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
+import { query } from '../support/databases/replica-harness.js';
 
 const folder = temporaryFolder();
 const processes: ServerProcess[] = [];
@@ -146,8 +146,7 @@ describe('with an existing database', () => {
     const { server, url } = await launchWithDatabase();
     await server.ready();
     const { body } = await readPrintedCall(server);
-    const lock = new pg.Client(database.url);
-    await lock.connect();
+    const lock = await connect(database.url);
     await lock.query('begin; lock table license in access exclusive mode');
     const answer = call(url, 'POST', '/v1/activate', body);
     for (let waiting = 0; waiting === 0;) {
@@ -230,10 +229,8 @@ test('connections without a request, or with an incomplete one, do not delay the
 });
 
 test('three services that start at once on an empty database apply each migration once, and all get ready', async () => {
-  const admin = new pg.Client(database.url);
-  await admin.connect();
   const name = `${new URL(database.url).pathname.slice(1)}_empty`;
-  await admin.query(`create database ${name}`);
+  await query(database.url, `create database ${name}`);
   const empty = new URL(database.url);
   empty.pathname = `/${name}`;
   const ports = await Promise.all(Array.from({ length: 3 }, freePort));
@@ -247,17 +244,14 @@ test('three services that start at once on an empty database apply each migratio
       warnings: [],
     });
   }
-  const client = new pg.Client(empty.href);
-  await client.connect();
-  const { rows } = await client.query<{ name: string }>('select name from schema_migration order by 1');
+  const rows = await query<{ name: string }>(empty.href, 'select name from schema_migration order by 1');
   const files = readdirSync(new URL('../../migrations', import.meta.url)).filter((file) =>
     file.endsWith('.sql'),
   );
   expect(rows.map((row) => row.name)).toHaveLength(files.length);
   expect(new Set(rows.map((row) => row.name)).size).toBe(files.length);
   // The services share one sample license and one key ring, so an instance confirms the token that another has issued.
-  const licenses = await client.query('select 1 from license');
-  expect(licenses.rowCount).toBe(1);
+  expect(await query(empty.href, 'select 1 from license')).toHaveLength(1);
   const { body } = await readPrintedCall(servers[0]!);
   const { json } = await call(`http://127.0.0.1:${ports[0]}`, 'POST', '/v1/activate', body);
   const beat = await call(`http://127.0.0.1:${ports[2]}`, 'POST', '/v1/heartbeat', {
@@ -265,8 +259,6 @@ test('three services that start at once on an empty database apply each migratio
     app_version: '1.0.0',
   });
   expect(beat.status).toBe(200);
-  await client.end();
   await Promise.all(servers.map((server) => server.end()));
-  await admin.query(`drop database ${name} with (force)`);
-  await admin.end();
+  await query(database.url, `drop database ${name} with (force)`);
 });

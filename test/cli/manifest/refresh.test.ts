@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { trustedKey } from '../../../client/src/manifest-signature.js';
 import { checkManifest } from '../../../client/src/update.js';
 import {
@@ -19,6 +18,7 @@ import { createDatabase } from '../../support/harness.js';
 import { readPrivateKey, openManifests, offerOf } from '../../manifest/hand-signed-manifests.js';
 import { expectInvalidAfterAnyChange, expectVerifiedByOpenssl } from '../../manifest/openssl-verification.js';
 import { afterThisFile } from '../../support/of-this-file.js';
+import { query } from '../../support/databases/replica-harness.js';
 
 const DAY_MS = 86_400_000;
 const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString().replace(/\.\d+/, '');
@@ -144,12 +144,8 @@ describe('withdraw', () => {
     }
     const last = await terminal.run(signingArgs('withdraw'));
     expect(last).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('--back-to') });
-    const sql = new pg.Client(database.url);
-    await sql.connect();
     const audit = 'select actor, action, change from audit_event order by at desc limit 2';
-    const { rows } = await sql.query(audit);
-    await sql.end();
-    expect(rows).toEqual([
+    expect(await query(database.url, audit)).toEqual([
       {
         actor: 'grace',
         action: 'manifest.withdraw',

@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import type { LocalDeployment } from '../deployment.js';
 import type { Observer } from '../recorder.js';
 import { Gate } from './gate.js';
+import { connect } from '../../../support/harness.js';
 
 /** A statement of any instance that is intercepted before it is sent to the database. */
 export interface Statement {
@@ -73,8 +74,7 @@ export class Planting {
 
   /** Opens a connection that keeps seeing the database as it is now, like a replica whose replay is paused. */
   async openSnapshot(): Promise<pg.Client> {
-    const client = new pg.Client(this.deployment.services[0]!.databaseUrl);
-    await client.connect();
+    const client = await connect(this.deployment.services[0]!.databaseUrl);
     this.#undo.push(() => client.end());
     await client.query('begin isolation level repeatable read; select 1');
     return client;
