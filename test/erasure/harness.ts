@@ -4,7 +4,7 @@ import { ErasureService } from '../../src/erasure/erasure.service.js';
 import type { ErasureView } from '../../src/erasure/erasure.view.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { query } from '../support/databases/replica-harness.js';
-import { AUDIT_CONTEXT, createDatabase, type Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, createDatabase, type Service, type TestDatabase } from '../support/harness.js';
 import { formsOfText, type Form } from '../support/leak-search.js';
 import { until } from '../support/until.js';
 
@@ -15,7 +15,7 @@ export async function sell(service: Service, email: string, transaction_id: stri
 }
 
 /** Copies a database, in place of a dump and its restore. The original must have no connection. */
-export async function copyDatabase(url: string): Promise<Awaited<ReturnType<typeof createDatabase>>> {
+export async function copyDatabase(url: string): Promise<TestDatabase> {
   const nameOf = (databaseUrl: string) => new URL(databaseUrl).pathname.slice(1);
   // Only the name and `drop` of this database are used: the copy replaces it.
   const copy = await createDatabase();
