@@ -27,8 +27,11 @@ export function AuditFilterForm({ query, choices }: Props) {
   const [filter, setFilter] = useState(readFilter(query));
   // The URL also changes when the browser goes back.
   useEffect(() => setFilter(readFilter(query)), [query]);
-  const setter = (name: keyof typeof filter) => (value: string) =>
-    setFilter((before) => ({ ...before, [name]: value }));
+  const bind = (name: keyof typeof filter) => ({
+    name,
+    value: filter[name],
+    onValue: (value: string) => setFilter((before) => ({ ...before, [name]: value })),
+  });
   const isReversed = filter.from !== '' && filter.to !== '' && filter.to < filter.from;
   const apply = async () => {
     if (isReversed) focusFirstError(form.current!);
@@ -41,32 +44,20 @@ export function AuditFilterForm({ query, choices }: Props) {
       <div class="filters">
         <Choice
           label={texts.actor}
-          name="actor_id"
-          value={filter.actor_id}
           options={optionsOf(texts.anyActor, actors, filter.actor_id, texts.unknownActor)}
-          onValue={setter('actor_id')}
+          {...bind('actor_id')}
         />
         <Choice
           label={texts.action}
-          name="action"
-          value={filter.action}
           options={optionsOf(texts.anyAction, actions, filter.action, filter.action)}
-          onValue={setter('action')}
+          {...bind('action')}
         />
-        <Field
-          label={texts.from}
-          name="from"
-          value={filter.from}
-          onValue={setter('from')}
-          input={{ type: 'date' }}
-        />
+        <Field label={texts.from} input={{ type: 'date' }} {...bind('from')} />
         <Field
           label={texts.to}
-          name="to"
-          value={filter.to}
-          onValue={setter('to')}
           error={isReversed ? texts.reversed : undefined}
           input={{ type: 'date' }}
+          {...bind('to')}
         />
         <div class="actions">
           <Button type="submit">{texts.apply}</Button>
