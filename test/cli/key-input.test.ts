@@ -6,7 +6,12 @@ import { createDatabase } from '../support/harness.js';
 
 const database = await createDatabase();
 const terminal = new Terminal({ DATABASE_URL: database.url });
-const license: { license_id: string; license_key: string } = await terminal.json(['license', 'issue', '--email', 'ada@example.com']);
+const license: { license_id: string; license_key: string } = await terminal.json([
+  'license',
+  'issue',
+  '--email',
+  'ada@example.com',
+]);
 
 const show = (stdin: string, ...args: string[]) =>
   terminal.run(['license', 'show', ...args, '--json'], { stdin });

@@ -61,8 +61,7 @@ let cancelled: { token: string; request: string };
 /** The service on the restored database. */
 let restoredService: Service;
 
-const start = (databaseUrl: string) =>
-  Service.start({ databaseUrl, dataDir, clock: new FakeClock(NOON) });
+const start = (databaseUrl: string) => Service.start({ databaseUrl, dataDir, clock: new FakeClock(NOON) });
 
 beforeAll(async () => {
   original = await createDatabase();

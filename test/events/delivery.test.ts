@@ -398,7 +398,6 @@ test('while events are recorded and EVENTS_URL is not set, a warning says so; mo
       expect.stringMatching(/^Remove EVENTS_URL and EVENTS_SECRET first/),
     ]);
     expect((await other.run(['events', 'stop', '--json'])).json).toEqual({ events: 1 });
-    other.close();
     await without.activate(license, 'one');
     expect(await without.sql('select from outgoing_event')).toEqual([]);
     expect(warnings.derive(await warnings.readState())).not.toContain(warning);

@@ -354,8 +354,7 @@ test('without EVENTS_URL nothing is recorded, and the triggers are disabled', as
   await off.setLicense(license.license_id, { staff_status: 'revoked' });
   expect(await off.sql('select from outgoing_event')).toEqual([]);
   expect(await off.sql('select from event_recording')).toEqual([]);
-  const states =
-    "select tgenabled, count(*)::int from pg_trigger where tgname ~ '_is_an_event$' group by 1";
+  const states = "select tgenabled, count(*)::int from pg_trigger where tgname ~ '_is_an_event$' group by 1";
   expect(await off.sql(states)).toEqual([{ tgenabled: 'D', count: 5 }]);
   expect(await service.sql(states)).toEqual([{ tgenabled: 'O', count: 5 }]);
   await off.close();

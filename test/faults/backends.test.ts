@@ -3,7 +3,6 @@ import { FaultedService, NEEDS_DATABASE, isRefused, isServedByDatabase } from '.
 import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 
-
 const postgres = await FragilePostgres.start();
 const faulted = await FaultedService.start(() => postgres.url);
 

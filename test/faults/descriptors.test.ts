@@ -12,7 +12,6 @@ const MAX_DESCRIPTORS = 96;
 /** More connections than the service has file descriptors. */
 const CONNECTIONS = 200;
 
-
 const postgres = await FragilePostgres.start();
 const faulted = await FaultedService.start(() => postgres.url, { descriptors: MAX_DESCRIPTORS });
 

@@ -3,7 +3,6 @@ import { FaultedService, isRefused, isServedByDatabase, type RecordedAnswer } fr
 import { expectGuarantees } from './guarantees.js';
 import { SmallDiskPostgres } from '../support/databases/small-disk-postgres.js';
 
-
 const postgres = await SmallDiskPostgres.start();
 const faulted = await FaultedService.start(() => postgres.url);
 

@@ -7,7 +7,6 @@ import { FragilePostgres } from '../support/databases/outage-harness.js';
 /** Longer than every time limit, of a response (2 s) and of the database for an open transaction (5 s). */
 const FROZEN_MS = 6_000;
 
-
 const postgres = await FragilePostgres.start();
 const faulted = await FaultedService.start(() => postgres.url);
 

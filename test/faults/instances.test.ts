@@ -5,7 +5,6 @@ import { Browser as HolderBrowser, wrongCode } from '../license-portal/harness.j
 import { Browser as StaffBrowser, createPrintedLink, signInStaff } from '../support-api/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
 
-
 const one = await Service.start();
 const two = await Service.start({ databaseUrl: one.databaseUrl, dataDir: one.dataDir, clock: one.clock });
 let turn = 0;

@@ -16,7 +16,6 @@ const MIN_REFUSALS = 2_000;
 const MIN_RETRY_AFTER = { load: 60, database: 5 };
 const lowLimits = fileURLToPath(new URL('../support/processes/low-limits.mjs', import.meta.url));
 
-
 const postgres = await FragilePostgres.start();
 const faulted = await FaultedService.start(() => postgres.url, { nodeArguments: ['--import', lowLimits] });
 

@@ -4,7 +4,6 @@ import { FaultedService, NEEDS_DATABASE, isRefused, isServedByDatabase } from '.
 import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 
-
 const postgres = await FragilePostgres.start();
 const faulted = await FaultedService.start(() => postgres.url);
 afterEach(() => postgres?.delay(0));

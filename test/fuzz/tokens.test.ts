@@ -11,7 +11,6 @@ import { retryWhileUnavailable, Service } from '../support/harness.js';
  * for byte is answered as invalid, and the response shows nothing of a license.
  */
 
-
 const service = await Service.start();
 const license = await service.issue({ machines_allowed: 2 });
 const revoked = await service.issue({ email: 'bob@example.com' });

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { decodeJwt } from 'jose';
 import pg from 'pg';

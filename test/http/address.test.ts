@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from '../../src/keys/license-key.js';
+import { connect as connectToDatabase } from '../support/harness.js';
 import { FORWARDING_HEADERS, CLIENT_ADDRESS } from '../support/canary-addresses.js';
 import { outbox } from '../erasure/harness.js';
 import { formsOfAddress, formsOfText, isWord, LeakSearch } from '../support/leak-search.js';
@@ -67,10 +68,9 @@ const server = new ServerProcess(
 );
 await server.ready();
 const { url } = JSON.parse(readFileSync(join(directory, 'data/postgres.json'), 'utf8')) as { url: string };
-const database = await connect(url);
+const database = await connectToDatabase(url);
 await insertIdentity();
 await sendAllRequests();
-
 
 async function insertIdentity(): Promise<void> {
   const id = LICENSE_ID;

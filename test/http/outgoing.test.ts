@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { call, createDatabase } from '../support/harness.js';
+import { temporaryFolder } from '../support/folders.js';
 import { documentedRoutes } from '../support/http/openapi.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 
@@ -13,7 +14,6 @@ import dns from 'node:dns';
 import net from 'node:net';
 import { writeSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { temporaryFolder } from '../support/folders.js';
 const report = (what) => writeSync(2, 'OUTGOING ' + what + '\\n');
 const connect = net.Socket.prototype.connect;
 net.Socket.prototype.connect = function (...args) {

@@ -30,7 +30,6 @@ const service = await Service.start({ clock: new FakeClock(new Date()) });
 const terminal = Terminal.beside(service);
 for (let i = 0; i < 5; i += 1) await addComputer(`holder-${i}@example.com`);
 
-
 /** Issues a license for one machine, and activates a computer with it. */
 async function addComputer(email: string): Promise<void> {
   const license = await service.issue({ email });

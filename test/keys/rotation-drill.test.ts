@@ -264,7 +264,9 @@ async function expectOneActivationEach(): Promise<void> {
   const sql = `
     select count(*)::int as activations, count(*) filter (where ended_at is null)::int as active
     from activation group by license_id`;
-  expect(await query(database.url, sql)).toEqual(Array.from({ length: CLIENTS + 2 }, () => ({ activations: 1, active: 1 })));
+  expect(await query(database.url, sql)).toEqual(
+    Array.from({ length: CLIENTS + 2 }, () => ({ activations: 1, active: 1 })),
+  );
 }
 
 function expectSameProcesses(): void {

@@ -195,8 +195,7 @@ test.each([
       'sign-in': () => signIn(browser, code),
       request: () => requestCode(elsewhere, license.hint),
     };
-    const order =
-      first === 'sign-in' ? (['sign-in', 'request'] as const) : (['request', 'sign-in'] as const);
+    const order = first === 'sign-in' ? (['sign-in', 'request'] as const) : (['request', 'sign-in'] as const);
     const answers: Promise<readonly [string, number]>[] = [];
     for (const [index, name] of order.entries()) {
       answers.push(requests[name]().then(({ status }) => [name, status] as const));

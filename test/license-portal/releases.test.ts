@@ -11,7 +11,10 @@ const DAY_MS = 86_400_000;
 
 const service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
 /** A second instance with the same database, without SELF_RELEASES_PER_YEAR: holders cannot release a machine. */
-const withoutSelfReleases = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
+const withoutSelfReleases = await Service.start({
+  databaseUrl: service.databaseUrl,
+  dataDir: service.dataDir,
+});
 beforeEach(() => service.clock.set(NOW));
 
 async function activatedLicense(machines = 1) {

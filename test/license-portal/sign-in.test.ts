@@ -153,10 +153,7 @@ describe('the cookies', () => {
       ...(await holder.call('POST', '/session/code', { email: license.email })).cookies,
       ...(await holder.signInByKey(license).then(() => holder.call('DELETE', '/session'))).cookies,
     ];
-    expect(lines.map((line) => line.split('=')[0])).toEqual([
-      '__Host-mooring_code',
-      '__Host-mooring_holder',
-    ]);
+    expect(lines.map((line) => line.split('=')[0])).toEqual(['__Host-mooring_code', '__Host-mooring_holder']);
     for (const line of lines) {
       expect(attributes(line)).toEqual(
         expect.arrayContaining(['HttpOnly', 'Path=/', 'SameSite=Strict', 'Secure']),

@@ -78,10 +78,7 @@ test(`${ROUNDS} rounds of ${PUBLISHERS} concurrent publishers at each of two ins
     }
     winners.push(live.version);
   }
-  const published = await query<{ signed: string }>(
-    own.url,
-    'select signed from manifest order by sequence',
-  );
+  const published = await query<{ signed: string }>(own.url, 'select signed from manifest order by sequence');
   const chain = published.map(({ signed }) => ({
     ...parseSigned(signed),
     digest: manifestDigest(signed),

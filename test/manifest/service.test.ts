@@ -37,7 +37,7 @@ describe('a publisher', () => {
     sql = await connect(database.url);
     manifests = await openManifests(database.url, privateKey);
   });
-  afterAll(() => manifests[Symbol.asyncDispose]());
+  afterAll(async () => manifests[Symbol.asyncDispose]());
 
   const audit = async () => (await sql.query('select action, change from audit_event order by at, id')).rows;
 

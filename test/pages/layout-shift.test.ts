@@ -43,8 +43,7 @@ const license = await service.issue({ email: 'ada@example.com', machines_allowed
 const largeLicense = await service.issue({ email: 'ada@example.com', machines_allowed: 20 });
 const activation = await activateMachine(service, license, 'Studio Mac');
 await activateMachine(service, license, 'MacBook Air');
-for (let each = 0; each < 12; each += 1)
-  await activateMachine(service, largeLicense, `Render node ${each}`);
+for (let each = 0; each < 12; each += 1) await activateMachine(service, largeLicense, `Render node ${each}`);
 await insertReleaseRequest(service, activation, 'I sold it');
 await service.app.get(ErasureService).request('other@example.com');
 await fillFleet();

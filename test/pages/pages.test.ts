@@ -12,7 +12,7 @@ const POLICY =
 const PAGES = ['/portal/', '/support/', '/privacy/'];
 const dist = new URL('../../web/dist/', import.meta.url);
 
-const { service, origin, browser } = await startForBrowser();
+const { origin, browser } = await startForBrowser();
 
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   fetch(origin + path, { method, headers, redirect: 'manual' });

@@ -402,7 +402,9 @@ test('the link names the machine that waits, also one without a label or with a 
 });
 
 test('markup in the hash of the URL is not rendered', async () => {
-  const page = await browser.openPage(origin, { path: '/portal/#release=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E' });
+  const page = await browser.openPage(origin, {
+    path: '/portal/#release=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E',
+  });
   await page.getByRole('button', { name: 'Mail me a code' }).click();
   await expectText(page.getByRole('alert'), 'This link was good for 10 minutes and one sign-in.');
   expect(await page.locator('img[src="x"]').count()).toBe(0);

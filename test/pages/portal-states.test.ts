@@ -11,7 +11,9 @@ import { codeAfter } from '../license-portal/harness.js';
 import { activateMachine, expectFocus, expectToast, expectText } from './steps.js';
 import { startForBrowser } from './service.js';
 
-const { service, origin, browser } = await startForBrowser({ environment: { SUPPORT_CONTACT: 'help@vendor.example' } });
+const { service, origin, browser } = await startForBrowser({
+  environment: { SUPPORT_CONTACT: 'help@vendor.example' },
+});
 
 const randomEmail = () => `${randomUUID()}@example.com`;
 

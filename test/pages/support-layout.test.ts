@@ -7,7 +7,9 @@ import { button, dialog, insertReleaseRequest, openAs, row, submitReason } from 
 
 const HOLDER = 'a.holder.with.a.long.address@department.university.example';
 
-const { service, origin, browser } = await startForBrowser({ environment: { PRODUCT_NAME: 'Tidewater Studio' } });
+const { service, origin, browser } = await startForBrowser({
+  environment: { PRODUCT_NAME: 'Tidewater Studio' },
+});
 const license = await service.issue({ email: HOLDER, machines_allowed: 2 });
 const licenseId = license.license_id;
 for (const label of ['Studio', 'Laptop'])

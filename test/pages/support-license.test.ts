@@ -553,7 +553,13 @@ test('the role support does not see the actions of admins', async () => {
 });
 
 test('a license that does not exist is reported as such', async () => {
-  const page = await openAs(browser, origin, service, 'support', '#license/0198f000-0000-7000-8000-00000000dead');
+  const page = await openAs(
+    browser,
+    origin,
+    service,
+    'support',
+    '#license/0198f000-0000-7000-8000-00000000dead',
+  );
   await expectText(page, /^There is no license with this id/);
   await browser.expectAccessibleLayout(page);
 });

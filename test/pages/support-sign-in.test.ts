@@ -60,7 +60,9 @@ test('the secret of a link is removed from the URL at once, and a link works onc
 });
 
 test('a link that has signed in is not sent again if the session could not be read after it', async () => {
-  const page = await browser.openPage(origin, { path: await createSignInLink(service, 'support', 'read-again@example.com') });
+  const page = await browser.openPage(origin, {
+    path: await createSignInLink(service, 'support', 'read-again@example.com'),
+  });
   await title(page, 'Sign in with this link').waitFor();
   const session = '**/support/api/session';
   await page.route(session, (route) => route.fulfill({ status: 503 }));

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { createDatabase, Service, connect } from '../support/harness.js';

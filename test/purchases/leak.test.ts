@@ -85,11 +85,11 @@ const server = new ServerProcess(
   { nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(planted)}`] },
 );
 await server.ready();
-const databaseUrl = (JSON.parse(readFileSync(join(directory, 'data/postgres.json'), 'utf8')) as { url: string })
-  .url;
+const databaseUrl = (
+  JSON.parse(readFileSync(join(directory, 'data/postgres.json'), 'utf8')) as { url: string }
+).url;
 const database = await connect(databaseUrl);
 await sendEvents(`http://127.0.0.1:${port}`);
-
 
 /** Sends events that are refused, that fail, and that are recorded. */
 async function sendEvents(url: string): Promise<void> {

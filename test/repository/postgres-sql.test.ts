@@ -9,7 +9,6 @@ import { connect } from '../support/harness.js';
 
 const SCRIPT = readFileSync(new URL('../../deploy/postgres.sql', import.meta.url), 'utf8');
 
-
 const server = await startOwnPostgres();
 const url = (user: string, password: string, database: string) => {
   const { host } = new URL(server.url);

@@ -39,7 +39,7 @@ const server = new ServerProcess(environment, { nodeArguments, hasIpc: true });
 await server.waitForOutput('stdout', /"listening"/);
 const { headers } = await fetch(`http://127.0.0.1:${port}/v1/manifest`);
 const webhookSecret = settings.PURCHASE_WEBHOOK_SECRET;
-const load = createSenders(port, { ...data, webhookSecret, etag: headers.get('etag') });
+const load: Load = createSenders(port, { ...data, webhookSecret, etag: headers.get('etag') });
 
 async function readMemory(): Promise<Memory> {
   server.child.send('heap');

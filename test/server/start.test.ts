@@ -6,6 +6,7 @@ import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { readPidFile } from '../../src/database/embedded/pid-file.js';
 import { isPostmaster } from '../../src/database/embedded/postgres-process.js';
 import type { Finding } from '../../src/cli/doctor/report.js';
+import { connect as connectToDatabase } from '../support/harness.js';
 import { call, createDatabase } from '../support/harness.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { everyProcess } from '../support/processes/processes.js';
@@ -146,7 +147,7 @@ describe('with an existing database', () => {
     const { server, url } = await launchWithDatabase();
     await server.ready();
     const { body } = await readPrintedCall(server);
-    const lock = await connect(database.url);
+    const lock = await connectToDatabase(database.url);
     await lock.query('begin; lock table license in access exclusive mode');
     const answer = call(url, 'POST', '/v1/activate', body);
     for (let waiting = 0; waiting === 0;) {

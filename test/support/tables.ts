@@ -107,6 +107,7 @@ export async function expectFailures(
     [500, 'internal_error', 'retry'],
     [503, 'unavailable', 'retry'],
   ]);
+  expect(Number(answers[1]!.headers['retry-after'])).toBeGreaterThan(0);
 }
 
 /** Reads every row of every table, including those of the job queue, as `table: row`. */

@@ -43,18 +43,12 @@ const ringDir = join(dir, 'ring');
 await createKeyRing(ringDir, new Date());
 await writeFile(join(ringDir, entry.file), privateKey.export({ format: 'pem', type: 'pkcs8' }));
 const entries = parseRing(readFileSync(join(ringDir, 'ring.json'), 'utf8'));
-await writeRing(ringDir, [
-  { ...entry, state: 'active' },
-  ...entries.filter(({ state }) => state === 'next'),
-]);
+await writeRing(ringDir, [{ ...entry, state: 'active' }, ...entries.filter(({ state }) => state === 'next')]);
 /** Holds the key of the vectors as `active`, with its private half. */
 const ring = await KeyRing.open(ringDir);
 const publicHalf = join(dir, 'public');
 await createKeyRing(publicHalf, new Date());
-await writeFile(
-  join(publicHalf, entry.file),
-  ring.active.publicKey.export({ format: 'pem', type: 'spki' }),
-);
+await writeFile(join(publicHalf, entry.file), ring.active.publicKey.export({ format: 'pem', type: 'spki' }));
 const others = parseRing(readFileSync(join(publicHalf, 'ring.json'), 'utf8'));
 await writeRing(publicHalf, [...others, { ...entry, state: 'verifying' }]);
 /** Holds only the public half of that key, as `verifying`: a signature is checked by verifying it. */

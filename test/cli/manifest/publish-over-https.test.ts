@@ -10,7 +10,9 @@ import { Service } from '../../support/harness.js';
 import { startFakeServer } from '../../manifest/fake-manifest-server.js';
 
 const terminal = await Publisher.at(UNREACHABLE_URL);
-const service = await Service.start({ environment: { MANIFEST_PUBLIC_KEYS: `${terminal.one},${terminal.two}` } });
+const service = await Service.start({
+  environment: { MANIFEST_PUBLIC_KEYS: `${terminal.one},${terminal.two}` },
+});
 const STAFF_TOKEN = await service.staffToken('admin', 'grace@example.com');
 // The machine of the publisher: it knows the address of the service, and no database.
 Object.assign(terminal.env, {

@@ -8,7 +8,9 @@ export async function withinTimeLimit(work) {
   const milliseconds = globalThis[TEST_TIMEOUT] ?? DEFAULT_LIMIT_MS;
   let timer;
   const limit = new Promise((_resolve, reject) => {
-    const error = new Error(`Exceeded timeout of ${milliseconds} ms for a hook, at the start or end of the file.`);
+    const error = new Error(
+      `Exceeded timeout of ${milliseconds} ms for a hook, at the start or end of the file.`,
+    );
     timer = setTimeout(() => reject(error), milliseconds);
   });
   try {
