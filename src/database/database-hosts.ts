@@ -78,7 +78,7 @@ export class DatabaseHosts {
   /** What each host was at the last search. */
   get roles(): { readonly host: string; readonly role: HostRole; readonly error?: unknown }[] {
     return this.#states.map((state) => ({
-      host: state.host,
+      host: state.address,
       role: roleOf(state, this.#known),
       error: state.error,
     }));
@@ -134,11 +134,11 @@ export class DatabaseHosts {
   }
 
   #choose(states: readonly HostState[]): AnsweredHost | undefined {
-    const current = this.#current?.host.host;
+    const current = this.#current?.host.address;
     this.#known = newestCluster(states, this.#known);
     if (this.wanted === 'primary') return choosePrimary(states, this.#known, current);
     const standbys = states.filter((each): each is AnsweredHost => roleOf(each, this.#known) === 'standby');
-    return standbys.find(({ host }) => host === current) ?? standbys[0];
+    return standbys.find(({ address }) => address === current) ?? standbys[0];
   }
 
   #use(next: CurrentHost): void {
@@ -152,29 +152,29 @@ export class DatabaseHosts {
       this.#clients.delete(client);
       client.close(`the ${this.wanted} is another host`);
     }
-    for (const listener of this.#listeners) listener(previous.host.host, next.host.host, next.timeline);
+    for (const listener of this.#listeners) listener(previous.host.address, next.host.address, next.timeline);
   }
 
   /** Takes a new connection into account. @throws Error if its server may not be used */
-  accept(client: Connection, host: string, answer: HostAnswer): void {
+  accept(client: Connection, address: string, answer: HostAnswer): void {
     const known = this.#known;
     const role = roleOf({ answer }, known);
-    const used = this.#hosts.find((each) => each.host === host)!;
+    const host = this.#hosts.find((each) => each.address === address)!;
     if (role !== this.wanted) throw new Error(`Connection terminated: the server is ${role}`);
     if (this.wanted === 'primary' && known) this.#known = { ...known, timeline: answer.timeline };
     // The server has been promoted since the search, or another connection has found another host meanwhile.
     const isNewer = answer.timeline > (this.#current?.timeline ?? 0);
-    if (host === this.#current?.host.host || isNewer) this.#use({ host: used, timeline: answer.timeline });
+    if (address === this.#current?.host.address || isNewer) this.#use({ host, timeline: answer.timeline });
     else throw new Error(`Connection terminated: the ${this.wanted} is another host`);
-    this.#clients.set(client, { host: used, timeline: answer.timeline });
+    this.#clients.set(client, { host, timeline: answer.timeline });
   }
 
-  /** Reports that a connection broke, so that the next new one searches. */
-  lost(client: Connection): void {
+  /** Handles the loss of a connection: the next new one searches. */
+  handleLost(client: Connection): void {
     if (this.#clients.delete(client)) this.suspect();
   }
 
-  ended(client: Connection): void {
+  handleEnd(client: Connection): void {
     this.#clients.delete(client);
   }
 
@@ -184,12 +184,12 @@ export class DatabaseHosts {
 }
 
 const isSame = (one: CurrentHost, other: CurrentHost): boolean =>
-  one.host.host === other.host.host && one.timeline === other.timeline;
+  one.host.address === other.host.address && one.timeline === other.timeline;
 
 function parseHost(url: string): Host {
   const parsed = new URL(url);
   const hostname = databaseHost(parsed).replace(/^\[(.*)\]$/, '$1');
-  return { host: databaseAddress(url), hostname, port: Number(parsed.port || 5432), url };
+  return { address: databaseAddress(url), hostname, port: Number(parsed.port || 5432), url };
 }
 
 function noUsableHost(
@@ -201,7 +201,7 @@ function noUsableHost(
   // The error of one host is that of all, such as a wrong password.
   if (codes.size === 1 && states[0]!.error) return states[0]!.error;
   const hosts = states.map(
-    (state) => `${state.host} ${state.error ? connectionErrorCode(state.error) : roleOf(state, known)}`,
+    (state) => `${state.address} ${state.error ? connectionErrorCode(state.error) : roleOf(state, known)}`,
   );
   const clusters = new Set(states.flatMap(({ answer }) => answer?.cluster ?? []));
   const reason = !known && clusters.size > 1 ? ', because they belong to different databases' : '';

@@ -15,8 +15,9 @@ export interface HostAnswer {
   readonly started_at: string;
 }
 
-// A new primary writes its timeline into the control file only with its next checkpoint, so the name of a segment tells it. A
-// standby cannot name a segment. It has the timeline in the control file a few minutes after it began to follow it.
+// A new primary writes its timeline into the control file only with its next checkpoint, so the timeline is read from the name of
+// a WAL segment. A standby cannot name a segment. Its control file has the timeline a few minutes after the standby began to follow
+// it.
 export const TIMELINE_OF_STANDBY = `(
   select greatest(c.timeline_id, r.min_recovery_end_timeline) from pg_control_checkpoint() c, pg_control_recovery() r)`;
 /** Returns `HostAnswer`. Each role may execute these functions. */

@@ -2,8 +2,8 @@ import type { HostAnswer } from './host-answer.js';
 
 /** A host of a database URL. */
 export interface Host {
-  /** The name and the port, for messages. */
-  readonly host: string;
+  /** The name and the port, which identify the host and are shown in messages. */
+  readonly address: string;
   /** A name, an address, or the folder of a Unix socket. */
   readonly hostname: string;
   readonly port: number;
@@ -31,7 +31,8 @@ export type HostRole = 'primary' | 'standby' | 'read_only' | 'outdated' | 'other
 /**
  * Returns the cluster of the hosts with its newest timeline. A standby counts too: its timeline proves that a primary with this
  * timeline exists, even if that primary does not answer.
- * @param known what was known before @returns undefined if no host has answered, or if the hosts belong to different clusters
+ * @param known what was known before; a host of another cluster is then ignored
+ * @returns undefined if nothing was known, and no host has answered or the hosts belong to different clusters
  */
 export function newestCluster(
   states: readonly HostState[],
@@ -54,7 +55,7 @@ export function roleOf({ answer }: Pick<HostState, 'answer'>, newest: KnownClust
 }
 
 /**
- * Chooses the primary. @param current the host in use
+ * Chooses the primary. @param current the address of the host in use
  * @returns undefined if no host may be written to, or if two servers accept writes on the newest timeline and neither is in use,
  *   because one of them was promoted by mistake and no server can say which
  */
@@ -67,6 +68,7 @@ export function choosePrimary(
   const primaries = states
     .filter((state): state is AnsweredHost => state.answer !== undefined)
     .filter((state) => roleOf(state, newest) === 'primary');
+  // Two addresses may lead to one server, which then counts once.
   const servers = new Set(primaries.map(({ answer }) => answer.started_at));
-  return primaries.find(({ host }) => host === current) ?? (servers.size === 1 ? primaries[0] : undefined);
+  return primaries.find(({ address }) => address === current) ?? (servers.size === 1 ? primaries[0] : undefined);
 }

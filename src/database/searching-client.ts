@@ -68,15 +68,15 @@ export class SearchingClient extends Client {
   }
 
   async #connectToHost(hosts: DatabaseHosts): Promise<Client> {
-    const { host, hostname, port } = await hosts.find();
+    const { address, hostname, port } = await hosts.find();
     // The pool destroys the socket of a client that does not connect in time.
     if (this.connection.stream.destroyed) throw new Error('Connection terminated: no host in time');
     Object.assign(this, { host: hostname, port });
-    this.on('error', () => hosts.lost(this));
-    this.on('end', () => hosts.ended(this));
+    this.on('error', () => hosts.handleLost(this));
+    this.on('end', () => hosts.handleEnd(this));
     try {
       await super.connect();
-      hosts.accept(this, host, await readHost(this));
+      hosts.accept(this, address, await readHost(this));
       return this;
     } catch (error) {
       hosts.suspect();

@@ -76,14 +76,14 @@ const STANDBY = { ...PRIMARY, is_standby: true };
 /** Hosts with these answers, of which `null` is none. */
 const hosts = (...answers: (HostAnswer | null)[]): HostState[] =>
   answers.map((answer, index) => ({
-    host: `db${index + 1}`,
+    address: `db${index + 1}`,
     hostname: `db${index + 1}`,
     port: 5432,
     url: `postgres://db${index + 1}/mooring`,
     ...(answer && { answer }),
   }));
 const choice = (states: HostState[], known?: KnownCluster, current?: string) =>
-  choosePrimary(states, newestCluster(states, known), current)?.host;
+  choosePrimary(states, newestCluster(states, known), current)?.address;
 
 describe('the primary is', () => {
   test.each([
