@@ -53,7 +53,7 @@ describe('the script for bash', () => {
   });
 
   test('offers every option of every command', () => {
-    for (const { path, options } of places) {
+    for (const { path, options } of contexts) {
       const found = complete(...path.split(' ').slice(1), '--');
       const expected = options.map(({ text }) => text);
       expect({ path, found: found.toSorted() }).toEqual({ path, found: expected.toSorted() });
@@ -82,7 +82,7 @@ test.each(['bash', 'zsh', 'fish'])(
   (shell) => {
     const script = scripts[shell]!;
     expect(script).toContain(' help manifest');
-    for (const { commands, options } of places) {
+    for (const { commands, options } of contexts) {
       for (const { text } of commands) expect(script).toMatch(new RegExp(`['" ]${text}\\b`));
       for (const { text } of options)
         expect(script).toContain(shell === 'fish' ? `-l ${text.slice(2)} ` : text);

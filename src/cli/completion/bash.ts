@@ -1,18 +1,18 @@
 import { functionCases, quoted } from './cases.js';
-import type { Place } from './words.js';
+import type { CompletionContext } from './words.js';
 
 /**
  * Makes the script for bash, also for version 3.2 of macOS, which has neither `mapfile` nor `compopt`. It walks through the words
  * that are typed already: the names of commands become the path, and the values of options are skipped.
  */
-export function bashScript(places: readonly Place[]): string {
-  const { commandPaths, valueOptions, valueCases } = functionCases(places);
+export function bashScript(contexts: readonly CompletionContext[]): string {
+  const { commandPaths, valueOptions, valueCases } = functionCases(contexts);
   const values = valueCases.map(([patterns, values]) =>
     values === 'file'
       ? `    ${patterns})\n      local IFS=$'\\n'\n      COMPREPLY=($(compgen -f -- "$cur"))\n      compopt -o filenames 2>/dev/null\n      return ;;`
       : `    ${patterns}) COMPREPLY=($(compgen -W ${quoted(values === 'text' ? '' : values.join(' '))} -- "$cur")); return ;;`,
   );
-  const words = places.map(({ path, commands, options, values }) => {
+  const words = contexts.map(({ path, commands, options, values }) => {
     const names = [...commands, ...options].map(({ text }) => text);
     const isFile = values === 'file';
     const all = [...names, ...(typeof values === 'string' ? [] : values)].join(' ');

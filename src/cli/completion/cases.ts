@@ -1,4 +1,4 @@
-import type { Place, Values } from './words.js';
+import type { CompletionContext, Values } from './words.js';
 
 /** The patterns of `case` in the scripts. */
 interface Cases {
@@ -14,9 +14,9 @@ interface Cases {
 export const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** Makes the patterns with which a script finds out what can be typed. */
-export function functionCases(places: readonly Place[]): Cases {
+export function functionCases(contexts: readonly CompletionContext[]): Cases {
   const byValues = new Map<string, { values: Values; patterns: string[] }>();
-  for (const { path, options } of places) {
+  for (const { path, options } of contexts) {
     for (const { text, values } of options) {
       if (values === null) continue;
       const group = byValues.get(String(values)) ?? { values, patterns: [] };
@@ -25,7 +25,7 @@ export function functionCases(places: readonly Place[]): Cases {
     }
   }
   const groups = [...byValues.values()];
-  const commandPaths = places.map(({ path }) => path).filter((path) => path !== '');
+  const commandPaths = contexts.map(({ path }) => path).filter((path) => path !== '');
   return {
     commandPaths: commandPaths.map(quoted),
     valueOptions: groups.flatMap(({ patterns }) => patterns),

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { bashScript } from './bash.js';
 import { fishScript } from './fish.js';
-import { placesOf } from './words.js';
+import { completionContexts } from './words.js';
 import { zshScript } from './zsh.js';
 import { print } from '../terminal/output.js';
 
@@ -18,7 +18,7 @@ export function completionCommand(mooring: Command, build: () => Promise<Command
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SCRIPTS)))
     .description('print a script with which a shell completes commands and options')
     .action(async (shell: Shell, _options: unknown, command: Command) => {
-      const script = SCRIPTS[shell](placesOf(await build()));
+      const script = SCRIPTS[shell](completionContexts(await build()));
       print(command, { shell, script }, script.trimEnd());
     });
 }

@@ -15,8 +15,8 @@ interface OptionWord extends Word {
   readonly values: Values | null;
 }
 
-/** What can be typed after a command. */
-export interface Place {
+/** A point of the command line: a command that is typed already, and what can be typed after it. */
+export interface CompletionContext {
   /** The names of the command, each after a space: `' manifest sign'`; empty for the program. */
   readonly path: string;
   readonly commands: readonly Word[];
@@ -29,26 +29,31 @@ export interface Place {
 const HELP = ' help';
 
 /** Lists what can be typed after the program, after each of its commands, and after `help` with the names of a command. */
-export function placesOf(program: Command): Place[] {
-  const places = commandPlaces(program, '');
-  const { commands } = places[0]!;
-  const others = places.filter(({ path }) => path !== '' && path !== HELP);
+export function completionContexts(program: Command): CompletionContext[] {
+  const contexts = commandContexts(program, '');
+  const { commands } = contexts[0]!;
+  const others = contexts.filter(({ path }) => path !== '' && path !== HELP);
   return [
-    ...places.map((place) => (place.path === HELP ? { ...place, commands } : place)),
-    ...others.map((place) => ({ ...place, path: HELP + place.path, options: [], values: 'text' as const })),
+    ...contexts.map((context) => (context.path === HELP ? { ...context, commands } : context)),
+    ...others.map((context) => ({
+      ...context,
+      path: HELP + context.path,
+      options: [],
+      values: 'text' as const,
+    })),
   ];
 }
 
-function commandPlaces(command: Command, path: string): Place[] {
+function commandContexts(command: Command, path: string): CompletionContext[] {
   const visible = command.createHelp().visibleCommands(command);
   const [argument] = command.registeredArguments;
-  const place = {
+  const context = {
     path,
     commands: visible.map((child) => ({ text: child.name(), description: child.description() })),
     options: command.createHelp().visibleOptions(command).map(toWord),
     values: argument ? valuesOf(argument, argument.name()) : ('text' as const),
   };
-  return [place, ...command.commands.flatMap((child) => commandPlaces(child, `${path} ${child.name()}`))];
+  return [context, ...command.commands.flatMap((child) => commandContexts(child, `${path} ${child.name()}`))];
 }
 
 function toWord(option: Option): OptionWord {

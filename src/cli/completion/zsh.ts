@@ -1,12 +1,12 @@
 import { functionCases, quoted } from './cases.js';
-import type { Place, Word } from './words.js';
+import type { CompletionContext, Word } from './words.js';
 
 /**
  * Makes the script for zsh, which works from a folder of `fpath` and with `source`. The variable with the path is not named `path`,
  * because zsh binds that name to PATH.
  */
-export function zshScript(places: readonly Place[]): string {
-  const { commandPaths, valueOptions, valueCases } = functionCases(places);
+export function zshScript(contexts: readonly CompletionContext[]): string {
+  const { commandPaths, valueOptions, valueCases } = functionCases(contexts);
   const values = valueCases.map(([patterns, values]) => {
     const action =
       values === 'file'
@@ -16,7 +16,7 @@ export function zshScript(places: readonly Place[]): string {
           : `compadd -- ${values.map(quoted).join(' ')}`;
     return `    (${patterns}) ${action}; return ;;`;
   });
-  const words = places.map(
+  const words = contexts.map(
     ({ path, commands, options, values }) => `    (${quoted(path)})
       commands=(${commands.map(described).join(' ')})
       options=(${options.map(described).join(' ')})
