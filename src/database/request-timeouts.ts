@@ -14,11 +14,11 @@ export const REQUEST_TIMEOUTS_MS = {
   silence: 900,
   /** The wait of the database for the next statement of a transaction; then it ends the connection. No response waits for this. */
   idleInTransaction: 5_000,
-  /** The time from a complete request of the client API to its response; then the client receives `unavailable`. */
+  /** The time of a complete request of the client API, with its wait for a slot; then the response is `unavailable`. */
   answer: 1_900,
   /** The time of a heartbeat after which the response no longer waits for its telemetry to be stored. */
   telemetry: 1_600,
-  /** The wait of a readiness probe for the database. Orchestrators often give a probe a second, and remove instances without answer. */
+  /** The wait of a readiness probe for the database. Orchestrators often remove an instance that does not answer within a second. */
   probe: 700,
   /** The wait for the response of a replica; then the primary is used. */
   replica: 100,
