@@ -18,7 +18,7 @@ export const REQUEST_TIMEOUTS_MS = {
   answer: 1_900,
   /** The time of a heartbeat after which the response no longer waits for its telemetry to be stored. */
   telemetry: 1_600,
-  /** The wait of a readiness probe for the database. Orchestrators often remove an instance that does not answer within a second. */
+  /** The wait of a readiness probe for the database. Orchestrators often remove an instance that needs over a second. */
   probe: 700,
   /** The wait for the response of a replica; then the primary is used. */
   replica: 100,
