@@ -23,7 +23,7 @@ export interface Received extends Mail {
   accepted: boolean;
 }
 
-/** A mail server for tests: accepts all mails, or misbehaves as configured. Its refusals repeat the refused text. */
+/** A mail server for tests: accepts all mails, or misbehaves as configured. Its refusals repeat what the client sent. */
 export class SmtpServer {
   /** All received mails, accepted or not. */
   readonly received: Received[] = [];
@@ -107,13 +107,13 @@ export class SmtpServer {
         this.#sockets.delete(socket);
         if (this.#stalled.delete(socket)) this.#events.emit('left');
       });
-    const onStage: StageHandler = (stage, answer, refused) => {
+    const onStage: StageHandler = (stage, answer, sentText) => {
       const found = this.#misconduct.get(stage);
-      const misconduct = found?.pattern.test(refused) ? found.misconduct : undefined;
+      const misconduct = found?.pattern.test(sentText) ? found.misconduct : undefined;
       if (misconduct === undefined) answer();
       else if (misconduct === 'stall') this.#stalled.set(socket, answer);
       else if (misconduct === 'drop') socket.destroy();
-      else socket.write(`${misconduct} 5.1.1 <${refused}>: no such user, and no such mail\r\n`);
+      else socket.write(`${misconduct} 5.1.1 <${sentText}>: no such user, and no such mail\r\n`);
       this.#events.emit(stage);
     };
     const onMail = (mail: Received) => {
@@ -124,8 +124,8 @@ export class SmtpServer {
   }
 }
 
-/** Called at each stage, with the function that sends the reply and the text that a refusal repeats. */
-type StageHandler = (stage: Stage, answer: () => void, refused: string) => void;
+/** Called at each stage, with the function that sends the reply and the text that the client sent, which a refusal repeats. */
+type StageHandler = (stage: Stage, answer: () => void, sentText: string) => void;
 
 /** One SMTP connection. */
 class Conversation {
@@ -165,12 +165,17 @@ class Conversation {
     this.#listen();
   }
 
-  #at(stage: Stage, text: string, then: () => void = () => undefined, refused = this.#to.at(-1) ?? ''): void {
+  #at(
+    stage: Stage,
+    text: string,
+    then: () => void = () => undefined,
+    sentText = this.#to.at(-1) ?? '',
+  ): void {
     const answer = () => {
       then();
       this.socket.write(`${text}\r\n`);
     };
-    this.onStage(stage, answer, refused);
+    this.onStage(stage, answer, sentText);
   }
 
   #handleLine(line: string): void {
