@@ -11,7 +11,7 @@ import { publish, signOnTop } from '../test/manifest/publish.js';
 import { Browser as Staff, signInStaff } from '../test/support-api/harness.js';
 import { whileGone, whileLocked } from '../test/support/tables.js';
 import { ORIGIN } from '../test/support/http/cookie-client.js';
-import { PURCHASES, signatureHeaders, TAKES_PURCHASES } from '../test/support/http/webhook.js';
+import { PURCHASES, signatureHeaders, PURCHASE_SETTINGS } from '../test/support/http/webhook.js';
 import { accepted, Prism, proxiedService } from './prism.js';
 
 /*
@@ -20,7 +20,7 @@ import { accepted, Prism, proxiedService } from './prism.js';
  */
 
 const LOGO_FILE = fileURLToPath(new URL('../web/shared/page/icon.svg', import.meta.url));
-const SETTINGS = { ...TAKES_PURCHASES, SELF_RELEASES_PER_YEAR: '1', LOGO_FILE };
+const SETTINGS = { ...PURCHASE_SETTINGS, SELF_RELEASES_PER_YEAR: '1', LOGO_FILE };
 const UNKNOWN = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
 const CRASH_SIG = '0123456789abcdef';
 

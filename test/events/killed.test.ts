@@ -9,7 +9,7 @@ import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { Random } from '../client/random.js';
 import { runs } from '../fuzz/fuzz.js';
 import { activation, call, createDatabase } from '../support/harness.js';
-import { report, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { report, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { EventReceiver } from './receiver.js';
@@ -68,7 +68,7 @@ function start(port: number, settings: Record<string, string>): ServerProcess {
     DATABASE_URL: database.url,
     DEFAULT_MACHINES_PER_LICENSE: '3',
     ...settings,
-    ...TAKES_PURCHASES,
+    ...PURCHASE_SETTINGS,
   };
   const instance = new ServerProcess(environment, { nodeArguments: ['--import', preload] });
   running.add(instance);

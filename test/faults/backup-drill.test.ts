@@ -21,7 +21,7 @@ import { FragilePostgres, Load, type Timed } from '../support/databases/outage-h
 import { publish } from '../manifest/publish.js';
 import { Computer } from '../keys/rotation-drill-computer.js';
 import { freePort } from '../support/processes/server-process.js';
-import { buyerOf, readPurchase, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { buyerOf, readPurchase, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 import { temporaryFolder } from '../support/folders.js';
 
 // The job queue library prints to the console that the database is unavailable, although the service logs it too.
@@ -81,7 +81,7 @@ const startService = (databaseUrl: string) =>
     databaseUrl,
     clock,
     dataDir: join(folder, 'data'),
-    environment: { ...TAKES_PURCHASES, PORT: port, TOMBSTONE_FILE: join(folder, 'erased.txt') },
+    environment: { ...PURCHASE_SETTINGS, PORT: port, TOMBSTONE_FILE: join(folder, 'erased.txt') },
   });
 
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { FaultedService, isServedByDatabase, type RecordedAnswer } from './harne
 import { expectGuarantees } from './guarantees.js';
 import { activation, createDatabase } from '../support/harness.js';
 import type { Load } from '../support/databases/outage-harness.js';
-import { report, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { report, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 
 const DAY_MS = 86_400_000;
 const YEAR_MS = 365 * DAY_MS;
@@ -20,7 +20,7 @@ const faulted = await FaultedService.start(() => database.url, {
   nodeArguments: ['--import', preload],
   hasIpc: true,
   hasProductionLimits: false,
-  environment: TAKES_PURCHASES,
+  environment: PURCHASE_SETTINGS,
 });
 afterEach(() => load?.stop().catch(() => undefined));
 

@@ -9,7 +9,7 @@ import { documentedRoutes } from '../support/http/openapi.js';
 import { publish } from '../manifest/publish.js';
 import { bodyPointer, valuesFor, type Known } from '../support/http/schema-values.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
-import { PURCHASES, signatureHeaders, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { PURCHASES, signatureHeaders, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 import { comparableRows } from '../support/tables.js';
 
 /*
@@ -27,7 +27,7 @@ let ids: string[];
 let staff: Record<'support' | 'admin', string>;
 
 beforeAll(async () => {
-  service = await Service.start({ environment: TAKES_PURCHASES });
+  service = await Service.start({ environment: PURCHASE_SETTINGS });
   await publish(service, '4.0.0', '2027-01-01T00:00:00Z');
   const license = await service.issue({ machines_allowed: 2 });
   const { json } = await service.activate(license, 'one');

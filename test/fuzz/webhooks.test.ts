@@ -8,12 +8,12 @@ import {
   PURCHASES,
   report,
   signatureHeaders,
-  TAKES_PURCHASES,
+  PURCHASE_SETTINGS,
   unixTime,
 } from '../support/http/webhook.js';
 import { comparableRows } from '../support/tables.js';
 
-const service = await Service.start({ environment: TAKES_PURCHASES });
+const service = await Service.start({ environment: PURCHASE_SETTINGS });
 afterAll(() => end(service));
 
 const paidReport = (transaction_id: string) =>

@@ -14,7 +14,7 @@ import { formsOfAddress, formsOfText, isWord, LeakSearch } from '../support/leak
 import { documentedRoutes } from '../support/http/openapi.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { cancelLockWaitsDuring } from '../support/tables.js';
-import { PURCHASES, signatureHeaders, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { PURCHASES, signatureHeaders, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 import { temporaryFolder } from '../support/folders.js';
 
 /** The IP address from which requests are sent, and those in the forwarding headers. */
@@ -62,7 +62,7 @@ const server = new ServerProcess(
     PORT: String(port),
     DATA_DIR: join(directory, 'data'),
     LOG_LEVEL: 'trace',
-    ...TAKES_PURCHASES,
+    ...PURCHASE_SETTINGS,
   },
   { nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(printOnSignal)}`] },
 );

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { createDatabase } from '../support/harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { SmtpServer } from './smtp-server.js';
-import { report, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { report, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 import { temporaryFolder } from '../support/folders.js';
 
 const directory = temporaryFolder();
@@ -21,7 +21,7 @@ class Instance extends ServerProcess {
       // With these parameters Nodemailer would print the mails.
       SMTP_URL: `smtp://127.0.0.1:${smtp.port}?logger=true&debug=true&transactionLog=true`,
       MAIL_FROM: from,
-      ...TAKES_PURCHASES,
+      ...PURCHASE_SETTINGS,
       LOG_LEVEL: 'trace',
     });
   }

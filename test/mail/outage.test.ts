@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import { createDatabase } from '../support/harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { SmtpServer } from './smtp-server.js';
-import { report, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { report, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 import { temporaryFolder } from '../support/folders.js';
 import { afterThisFile } from '../support/of-this-file.js';
 
@@ -79,7 +79,7 @@ const service = new ServerProcess({
   DATABASE_URL: forwardedUrl.href,
   SMTP_URL: `smtp://127.0.0.1:${smtp.port}`,
   MAIL_FROM: 'licenses@example.com',
-  ...TAKES_PURCHASES,
+  ...PURCHASE_SETTINGS,
 });
 await service.ready();
 

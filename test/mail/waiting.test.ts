@@ -4,12 +4,12 @@ import { DataSource } from 'typeorm';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { enqueueMail } from '../../src/mail/mail.service.js';
 import { MailHarness } from './harness.js';
-import { report, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { report, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-const harness = await MailHarness.start({ environment: TAKES_PURCHASES });
+const harness = await MailHarness.start({ environment: PURCHASE_SETTINGS });
 beforeEach(() => harness.smtp.behave());
 
 async function buy(email: string): Promise<number> {

@@ -8,7 +8,7 @@ import { DEFAULT_MACHINES, RESTRICTED_VERSION, SELF_RELEASES_PER_YEAR } from './
 import { ScenarioRunner } from './scenario-runner.js';
 import { concurrentScenarios, sequentialScenarios, type CommandTemplate } from './scenarios.js';
 import { publish } from '../manifest/publish.js';
-import { TAKES_PURCHASES } from '../support/http/webhook.js';
+import { PURCHASE_SETTINGS } from '../support/http/webhook.js';
 
 /*
  * Runs random scenarios and compares each response with that of the model in license-model.ts. On failure fast-check prints its
@@ -26,7 +26,7 @@ async function stopScheduledJobs({ app }: Service): Promise<void> {
 /** Two instances with one database, as behind a load balancer. */
 const instances: Service[] = [];
 const environment = {
-  ...TAKES_PURCHASES,
+  ...PURCHASE_SETTINGS,
   DEFAULT_MACHINES_PER_LICENSE: String(DEFAULT_MACHINES),
   SELF_RELEASES_PER_YEAR: String(SELF_RELEASES_PER_YEAR),
 };

@@ -2,12 +2,12 @@ import { afterAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Service } from '../support/harness.js';
 import { exchange, expectProblem } from '../support/http/raw-http.js';
-import { end, PURCHASES, report, signatureHeaders, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { end, PURCHASES, report, signatureHeaders, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 import { everyRow } from '../support/tables.js';
 
 const BODY_LIMIT_BYTES = 64 * 1024;
 
-const service = await Service.start({ environment: TAKES_PURCHASES });
+const service = await Service.start({ environment: PURCHASE_SETTINGS });
 afterAll(() => end(service));
 
 const purchases = async () => (await service.sql('select from purchase')).length;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { createDatabase, Service, connect } from '../support/harness.js';
-import { buyerOf, end, mails, sendReport, readPurchase, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { buyerOf, end, mails, sendReport, readPurchase, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 import { comparableRows, everyRow } from '../support/tables.js';
 import { temporaryFolder } from '../support/folders.js';
 
@@ -113,7 +113,7 @@ describe('purchase record', () => {
 describe('while a service is running', () => {
   let service: Service;
   beforeAll(async () => {
-    service = await Service.start({ databaseUrl: created.url, dataDir, environment: TAKES_PURCHASES });
+    service = await Service.start({ databaseUrl: created.url, dataDir, environment: PURCHASE_SETTINGS });
   });
   afterAll(() => end(service));
 

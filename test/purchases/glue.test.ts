@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Service } from '../support/harness.js';
-import { readPurchase, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { readPurchase, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 import { Glue, RecordingProxy } from './glue.js';
 import * as gumroad from './payloads/gumroad.js';
 import * as lemonSqueezy from './payloads/lemon-squeezy.js';
@@ -13,7 +13,7 @@ import * as lemonSqueezy from './payloads/lemon-squeezy.js';
  * The programs of docs/purchases/, as they are written there, receive the events of their processor and report them to a service.
  */
 
-const service = await Service.start({ environment: TAKES_PURCHASES });
+const service = await Service.start({ environment: PURCHASE_SETTINGS });
 const proxy = new RecordingProxy(service);
 const MOORING_URL = await proxy.listen();
 beforeEach(() => {

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { PurchaseState, StaffStatus } from '../../src/licenses/license.rules.js';
 import { Service } from '../support/harness.js';
-import { buyerOf, mails, sendReport, readPurchase, TAKES_PURCHASES } from '../support/http/webhook.js';
+import { buyerOf, mails, sendReport, readPurchase, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 
 // The machine limit is never reached, so that only a purchase ends an activation.
 const environment = { ...TAKES_PURCHASES, DEFAULT_MACHINES_PER_LICENSE: '9' };

@@ -9,11 +9,11 @@ import {
   sendReport,
   signatureHeaders,
   readPurchase,
-  TAKES_PURCHASES,
+  PURCHASE_SETTINGS,
 } from '../support/http/webhook.js';
 import { comparableRows } from '../support/tables.js';
 
-const service = await Service.start({ environment: TAKES_PURCHASES });
+const service = await Service.start({ environment: PURCHASE_SETTINGS });
 afterAll(() => end(service));
 
 const mailsTo = async (email: string) => (await mails(service)).filter(({ to }) => to === email);
@@ -83,7 +83,7 @@ describe('a paid report', () => {
   test('creates the license with the defaults of the settings', async () => {
     const configured = await Service.start({
       environment: {
-        ...TAKES_PURCHASES,
+        ...PURCHASE_SETTINGS,
         DEFAULT_MACHINES_PER_LICENSE: '3',
         DEFAULT_ON_EXPIRY: 'stop',
         LICENSE_KEY_PREFIX: 'DARK',

@@ -5,7 +5,7 @@ import {
   mails,
   sendReport as sendReportOnce,
   readPurchase,
-  TAKES_PURCHASES,
+  PURCHASE_SETTINGS,
 } from '../support/http/webhook.js';
 
 const ROUNDS = Array.from({ length: 20 }, (_, round) => round + 1);

@@ -10,11 +10,11 @@ import {
   report,
   sendReport,
   readPurchase,
-  TAKES_PURCHASES,
+  PURCHASE_SETTINGS,
 } from '../support/http/webhook.js';
 import { comparableRows } from '../support/tables.js';
 
-const service = await Service.start({ environment: TAKES_PURCHASES });
+const service = await Service.start({ environment: PURCHASE_SETTINGS });
 afterAll(() => end(service));
 
 const mailsOf = async (transaction_id: string) =>

@@ -11,11 +11,11 @@ import {
   sendReport,
   SECRET,
   signatureHeaders,
-  TAKES_PURCHASES,
+  PURCHASE_SETTINGS,
   unixTime,
 } from '../support/http/webhook.js';
 
-const service = await Service.start({ environment: TAKES_PURCHASES });
+const service = await Service.start({ environment: PURCHASE_SETTINGS });
 afterAll(() => end(service));
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -183,7 +183,7 @@ describe('204', () => {
 });
 
 test('after 60 wrong signatures in a minute a wrong one is answered 429, and a right one is still accepted', async () => {
-  const busy = await Service.start({ environment: TAKES_PURCHASES });
+  const busy = await Service.start({ environment: PURCHASE_SETTINGS });
   for (let wrong = 0; wrong < 60; wrong += 1) {
     expectRefused(await send(newReport(), {}, busy));
     expect((await report(busy, newReport())).status).toBe(204);

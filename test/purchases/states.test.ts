@@ -10,11 +10,11 @@ import {
   mails,
   sendReport,
   readPurchase,
-  TAKES_PURCHASES,
+  PURCHASE_SETTINGS,
   type StoredPurchase,
 } from '../support/http/webhook.js';
 
-const environment = { ...TAKES_PURCHASES, DEFAULT_MACHINES_PER_LICENSE: '3' };
+const environment = { ...PURCHASE_SETTINGS, DEFAULT_MACHINES_PER_LICENSE: '3' };
 const service = await Service.start({ environment });
 beforeEach(() => service.clock.set('2026-11-20T13:00:00Z'));
 afterAll(() => end(service));

@@ -3,7 +3,7 @@ import { LicenseKeys } from '../../../src/keys/license-keys.js';
 import { DEFAULT_MACHINES, SELF_RELEASES_PER_YEAR } from '../license-model.js';
 import { Service } from '../../support/harness.js';
 import { ORIGIN } from '../../support/http/cookie-client.js';
-import { TAKES_PURCHASES } from '../../support/http/webhook.js';
+import { PURCHASE_SETTINGS } from '../../support/http/webhook.js';
 
 /** An instance of the service as the clients see it. */
 export interface Instance {
@@ -30,7 +30,7 @@ export const licenseKeys = new LicenseKeys(secret, 'MOOR');
 
 /** The settings of each instance. */
 export const SETTINGS: Record<string, string> = {
-  ...TAKES_PURCHASES,
+  ...PURCHASE_SETTINGS,
   LICENSE_KEY_SECRET: secret.toString('base64'),
   LICENSE_KEY_PREFIX: 'MOOR',
   PUBLIC_URL: ORIGIN,

@@ -17,7 +17,7 @@ export const PURCHASES = '/v1/purchases';
 /** The secret of the webhook signatures. */
 export const SECRET = randomBytes(32).toString('base64');
 /** The settings with which a service accepts purchase reports. */
-export const TAKES_PURCHASES = { PURCHASE_WEBHOOK_SECRET: SECRET };
+export const PURCHASE_SETTINGS = { PURCHASE_WEBHOOK_SECRET: SECRET };
 
 export interface Signing {
   /** The secret in base64. */
