@@ -33,7 +33,7 @@ export const EVENT_TIMES = {
   /** The pause before the second attempt. Each later pause is three times as long, up to the longest one. */
   firstRetryMs: 5_000,
   longestRetryMs: 3 * 3_600_000,
-  /** A pause is a fifth longer at most. A longer one was stored while a clock was ahead, and is not waited for. */
+  /** No pause is as long as this. If a stored one is, it was stored while a clock was ahead, and the event is sent at once. */
   pauseLimitMs: 4 * 3_600_000,
   /** A failed event is attempted again for four days; then it is given up. */
   retryPeriodMs: 4 * DAY_MS,
