@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** The requests that are refused before they are parsed: those for which no person waits, and nearly all requests of clients. */
+/** Heartbeats are refused before they are parsed: no person waits for them, and they are nearly all requests of clients. */
 const BACKGROUND_REQUEST = 'POST /v1/heartbeat ';
 const END_OF_HEADERS = '\r\n\r\n';
 const CONTENT_LENGTH = /\r\ncontent-length: *(\d{1,9})\r\n/i;
@@ -19,10 +19,10 @@ interface EarlyRefusal {
 }
 
 /**
- * Refuses the heartbeats of new connections before Node parses them, which costs about a third of the time. Their connections are
- * closed. Every other request goes to Node's own listener, with the bytes that were read. Only requests that have arrived
- * completely are refused, because the kernel resets a connection that is closed with unread bytes, and the client would lose the
- * response.
+ * Refuses the heartbeats of new connections before Node parses them: this takes about a third of the time of a refusal after the
+ * parser. Their connections are closed. Every other request goes to Node's own listener, with the bytes that were read. Only
+ * requests that have arrived completely are refused, because the kernel resets a connection that is closed with unread bytes, and
+ * the client would lose the response.
  */
 export function refuseEarly(server: Server, { mayRefuse, refusal }: EarlyRefusal): void {
   const parsers = server.listeners('connection');
@@ -77,8 +77,8 @@ function readHeartbeat(
     received += chunk.toString('latin1');
     const total = lengthOf(received);
     if (total === undefined) end(false);
-    // A client that has given up meanwhile has closed the connection. That is read in the next turn of the event loop, and saves
-    // the answer, which takes far longer.
+    // The connection may already be closed, because the client has given up. The next turn of the event loop reads that, and the
+    // request then needs no answer, which would take far longer than the turn.
     else if (received.length >= total && !isComplete) {
       isComplete = true;
       setImmediate(() => setImmediate(() => end(true)));

@@ -9,8 +9,8 @@ export const SECURITY_HEADERS = {
 } as const;
 
 /**
- * Adds SECURITY_HEADERS to each response that passes Fastify's hooks. They are headers of Fastify's reply and not of Node's
- * response, because Node writes them all at once if no header was set before.
+ * Adds SECURITY_HEADERS to each response that passes Fastify's hooks. They are set on Fastify's reply, which gives all headers to
+ * `writeHead` together. Headers that are set on Node's response one by one take longer.
  */
 export function addSecurityHeaders(fastify: FastifyInstance): void {
   fastify.addHook('onRequest', (_request, reply, done) => {
