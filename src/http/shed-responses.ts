@@ -22,7 +22,7 @@ export class RefusalWriter implements ShedResponses {
 
   /** Responds to a request that Node has parsed. The connection stays open. */
   respond(refusal: Problem, request: IncomingMessage, response: ServerResponse): void {
-    // A path can contain any text of a client, so it is not logged. Only heartbeats are named: they are nearly all of these requests.
+    // A path can contain any text of a client, so it is not logged. Heartbeats, nearly all of these requests, are named.
     const route = request.url === '/v1/heartbeat' ? request.url : 'none';
     const body = this.#record(refusal, route, request.method!, waitedMs(response));
     response.writeHead(refusal.status, headersOf(refusal, body)).end(body);

@@ -2,11 +2,11 @@ import { hash } from 'node:crypto';
 import { open, readFile, writeFile } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
-import { readImage } from '../../src/cli/manifest/image.js';
-import { progressBar } from '../../src/cli/terminal/progress-bar.js';
-import { parseSigned } from '../../src/keys/manifests/signed-manifest.js';
-import { WITHOUT_SERVER, Terminal } from '../support/processes/cli-harness.js';
-import { Random } from '../client/random.js';
+import { readImage } from '../../../src/cli/manifest/image.js';
+import { progressBar } from '../../../src/cli/terminal/progress-bar.js';
+import { parseSigned } from '../../../src/keys/manifests/signed-manifest.js';
+import { WITHOUT_SERVER, Terminal } from '../../support/processes/cli-harness.js';
+import { Random } from '../../client/random.js';
 
 const MIB = 1 << 20;
 const GIB = 1 << 30;
