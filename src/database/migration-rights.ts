@@ -67,15 +67,15 @@ function refusalOf(rights: Rights, url: string): ConfigError {
   if (rights.schema === null && rights.may_use_public) return roleError(NO_SCHEMA, url);
   if (!may_create_tables) {
     const schema = rights.schema ?? 'public';
-    const remedy = `run grant all on schema ${schema} to ${role} in it as a superuser`;
+    const remedy = `run grant all on schema ${schema} to ${role} in that database as a superuser`;
     return new ConfigError(
       `The role ${role} owns the database, but may not create tables in its schema ${schema}: ${remedy} (docs/operations/install.md).`,
     );
   }
   if (table_owner === null) return roleError(INSUFFICIENT_PRIVILEGE, url);
   const remedy = is_first_superuser
-    ? 'restore a dump of it as this role with pg_restore --no-owner, because nothing of the first superuser can be reassigned'
-    : `run reassign owned by ${table_owner} to ${role} in it as a superuser`;
+    ? 'restore a dump of the database as this role with pg_restore --no-owner, because nothing of the first superuser can be reassigned'
+    : `run reassign owned by ${table_owner} to ${role} in that database as a superuser`;
   return new ConfigError(
     `The role ${role} owns the database, but ${table_owner} owns its tables: ${remedy} (docs/operations/install.md).`,
   );

@@ -368,7 +368,7 @@ describe('a start would fail with the same sentence:', () => {
     const sentence = await failureOfBoth({ DATABASE_URL: urlOf(owner) });
     const command = `grant all on schema public to ${owner}`;
     expect(sentence).toBe(
-      `The role ${owner} owns the database, but may not create tables in its schema public: run ${command} in it as a superuser (docs/operations/install.md).`,
+      `The role ${owner} owns the database, but may not create tables in its schema public: run ${command} in that database as a superuser (docs/operations/install.md).`,
     );
     await inDatabase.query(command);
     await inDatabase.end();
@@ -389,7 +389,7 @@ describe('a start would fail with the same sentence:', () => {
     const sentence = await failureOfBoth({ DATABASE_URL: urlOf(owner) });
     const command = `reassign owned by ${former} to ${owner}`;
     expect(sentence).toBe(
-      `The role ${owner} owns the database, but ${former} owns its tables: run ${command} in it as a superuser (docs/operations/install.md).`,
+      `The role ${owner} owns the database, but ${former} owns its tables: run ${command} in that database as a superuser (docs/operations/install.md).`,
     );
     const inDatabase = await connect(Object.assign(new URL(database.url), { pathname: `/${name}` }).href);
     await inDatabase.query(command);
