@@ -12,7 +12,7 @@ export interface ReadDate {
 
 const TIME = String.raw`(?:,?[ T](\d{1,2}:\d{2}(?::\d{2})?)(?:\.\d{1,9})?(?: ?([AaPp][Mm]))?(?: ?(Z|UTC|GMT|[+-]\d{2}:?\d{2}))?)?`;
 const ISO = new RegExp(String.raw`^(\d{4})-(\d{2})-(\d{2})${TIME}$`);
-const SLASHES = new RegExp(String.raw`^(\d{1,2})([/.])(\d{1,2})\2(\d{4})${TIME}$`);
+const NUMBERS = new RegExp(String.raw`^(\d{1,2})([/.])(\d{1,2})\2(\d{4})${TIME}$`);
 const MONTH_FIRST = new RegExp(String.raw`^([A-Za-z]{3,9})\.? (\d{1,2}),? (\d{4})${TIME}$`);
 const DAY_FIRST = new RegExp(String.raw`^(\d{1,2})\.? ([A-Za-z]{3,9})\.? (\d{4})${TIME}$`);
 const EPOCH = /^(\d{9,10})(\d{3})?$/;
@@ -28,7 +28,7 @@ const AMBIGUOUS = new Invalid(
 /**
  * Reads a date in one of the formats that exports use. A time without a zone is in UTC. A date such as 03/04/2024 is refused unless
  * the order is given: a guess would move an expiry by months.
- * @param order of dates with slashes or dots; undefined if it is not known
+ * @param order of dates with slashes; undefined if it is not known
  */
 export function readDate(text: string, order?: DayOrder): ReadDate | Invalid {
   const epoch = EPOCH.exec(text);
@@ -39,8 +39,8 @@ export function readDate(text: string, order?: DayOrder): ReadDate | Invalid {
     );
   const iso = ISO.exec(text);
   if (iso) return joined(iso[1]!, iso[2]!, iso[3]!, iso.slice(4), 'YYYY-MM-DD');
-  const slashes = SLASHES.exec(text);
-  if (slashes) return readSlashes(slashes, order);
+  const numbers = NUMBERS.exec(text);
+  if (numbers) return readNumbers(numbers, order);
   const named = MONTH_FIRST.exec(text);
   if (named) return joined(named[3]!, monthOf(named[1]!), named[2]!, named.slice(4), 'Mon D, YYYY');
   const dayFirst = DAY_FIRST.exec(text);
@@ -49,11 +49,11 @@ export function readDate(text: string, order?: DayOrder): ReadDate | Invalid {
   return NO_DATE;
 }
 
-function readSlashes(
+function readNumbers(
   [, first = '', separator = '', second = '', year = '', ...time]: RegExpExecArray,
   order: DayOrder | undefined,
 ): ReadDate | Invalid {
-  // No country writes the month first with dots.
+  // With dots the day is always first: no country writes the month first with them.
   const known = separator === '.' ? 'dmy' : order;
   const isEqual = Number(first) === Number(second);
   const found = known ?? (Number(first) > 12 ? 'dmy' : Number(second) > 12 || isEqual ? 'mdy' : undefined);
@@ -63,7 +63,7 @@ function readSlashes(
   return joined(year, month, day, time, name.join(separator));
 }
 
-/** @returns the number of an English month as text; `00` if the name is none */
+/** @returns the number of an English month as text; `0`, which is no month, for any other word */
 function monthOf(name: string): string {
   const index = MONTHS.indexOf(name.slice(0, 3).toLowerCase());
   return String(index + 1);
@@ -73,22 +73,22 @@ function joined(
   year: string,
   month: string,
   day: string,
-  [time, half, zone]: readonly (string | undefined)[],
+  [time, meridiem, zone]: readonly (string | undefined)[],
   format: string,
 ): ReadDate | Invalid {
   const date = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`;
   if (time === undefined) return dated(parseMoment(date), format);
   const [hours = '', minutes = '', seconds = '00'] = time.split(':');
-  const hour = half === undefined ? Number(hours) : toHour(Number(hours), half);
+  const hour = meridiem === undefined ? Number(hours) : toHour(Number(hours), meridiem);
   const offset = zone === undefined || /^[ZUG]/.test(zone) ? 'Z' : zone.replace(/^(...):?/, '$1:');
   const moment = parseMoment(`${date}T${String(hour).padStart(2, '0')}:${minutes}:${seconds}${offset}`);
   return dated(moment, `${format} hh:mm${zone === undefined ? ' (read as UTC)' : ' with its zone'}`);
 }
 
-/** The hour of a 12-hour clock; 24, which is no hour, for one that the clock does not have. */
-function toHour(hour: number, half: string): number {
+/** Converts an hour of a 12-hour clock. @returns 24, which is no hour, for one that such a clock does not have */
+function toHour(hour: number, meridiem: string): number {
   if (hour < 1 || hour > 12) return 24;
-  return (hour % 12) + (half.toLowerCase() === 'pm' ? 12 : 0);
+  return (hour % 12) + (meridiem.toLowerCase() === 'pm' ? 12 : 0);
 }
 
 const dated = (date: Date | null, format: string): ReadDate | Invalid => (date ? { date, format } : NO_DATE);
