@@ -1,6 +1,6 @@
 import { Histogram } from '../core/histogram.js';
 
-/** The error of a call for which the queue of a batch has no space. `isConnectionError` treats it as temporary, like an outage. */
+/** The error of a call for which the queue of a batch has no space: temporary, like an outage (`isTemporaryDatabaseError`). */
 export class BatchQueueFull extends Error {}
 
 /**

@@ -1,6 +1,6 @@
 import { DynamicModule, Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { isConnectionError } from './connection-errors.js';
+import { isTemporaryDatabaseError } from './temporary-errors.js';
 import { DatabaseUrl, requestDataSourceOptions } from './data-source.js';
 import { HostsWatch } from './hosts-watch.js';
 
@@ -19,7 +19,7 @@ export class DatabaseModule {
           // The migrations have already reached the database, so a connection error here is temporary.
           retryAttempts: 5,
           retryDelay: 500,
-          toRetry: isConnectionError,
+          toRetry: isTemporaryDatabaseError,
         }),
       ],
       providers,

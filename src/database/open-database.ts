@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Config, ConfigError } from '../core/config.js';
 import { connectionErrorCode, databaseAddress } from './access-errors.js';
-import { isConnectionError } from './connection-errors.js';
+import { isTemporaryDatabaseError } from './temporary-errors.js';
 import { databaseRefusal } from './migration-rights.js';
 import { migrate } from './migrations.js';
 
@@ -75,7 +75,7 @@ export async function migrateWhenReachable(
       return await migrate(url);
     } catch (error) {
       const refusal = await databaseRefusal(error, url);
-      if (refusal || !isConnectionError(error)) throw refusal ?? error;
+      if (refusal || !isTemporaryDatabaseError(error)) throw refusal ?? error;
       const reason = connectionErrorCode(error);
       if (Date.now() > deadline) throw new DatabaseUnavailable(url, error);
       if (reason !== printedReason)
@@ -92,7 +92,7 @@ export async function migrateWhenReachable(
  */
 export async function databaseFailure(error: unknown, url: string): Promise<unknown> {
   const refusal = await databaseRefusal(error, url);
-  return refusal ?? (isConnectionError(error) ? new DatabaseUnavailable(url, error) : error);
+  return refusal ?? (isTemporaryDatabaseError(error) ? new DatabaseUnavailable(url, error) : error);
 }
 
 /** The error of a start or a command whose database cannot be reached. Its message is one sentence with the host and the reason. */

@@ -1,6 +1,6 @@
 import type { AppLogger } from '../core/logger.js';
 import { connectionErrorCode, connectionRefusal, databaseAddress } from './access-errors.js';
-import { isConnectionError } from './connection-errors.js';
+import { isTemporaryDatabaseError } from './temporary-errors.js';
 
 /** An outage that lasts is logged again after this time. */
 const REMINDER_INTERVAL_MS = 600_000;
@@ -19,7 +19,7 @@ export class OutageLog {
   /** Reports an error of a connection. @returns false if the error is not about the connection, and was not logged */
   reports(error: unknown): boolean {
     const refusal = connectionRefusal(error, this.databaseUrl);
-    if (!refusal && !isConnectionError(error)) return false;
+    if (!refusal && !isTemporaryDatabaseError(error)) return false;
     this.#logFailure(refusal?.message ?? connectionErrorCode(error));
     return true;
   }

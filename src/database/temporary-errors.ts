@@ -40,13 +40,13 @@ export const isStatementTimeout = (error: unknown): boolean =>
  * Whether an error of the database is temporary: the database cannot be reached, refuses TLS or works on too many requests, or the
  * SQLSTATE is one of `TEMPORARY_SQL_STATES`.
  */
-export function isConnectionError(error: unknown): boolean {
+export function isTemporaryDatabaseError(error: unknown): boolean {
   if (error instanceof BatchQueueFull) return true;
   // `instanceof Error` does not work here, because an error of Node may come from another realm.
   if (!types.isNativeError(error)) return false;
   const cause = driverErrorOf(error);
   if (isTlsFailure(cause)) return true;
-  if (Array.isArray(cause.errors)) return cause.errors.some(isConnectionError);
+  if (Array.isArray(cause.errors)) return cause.errors.some(isTemporaryDatabaseError);
   if (typeof cause.code !== 'string') return DRIVER_MESSAGES.test(cause.message);
   // A network error without a system call concerns the connection of a client, not a connection to the database.
   return (

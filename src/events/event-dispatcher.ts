@@ -5,7 +5,7 @@ import { DataSource } from 'typeorm';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { AppLogger } from '../core/logger.js';
-import { isConnectionError } from '../database/connection-errors.js';
+import { isTemporaryDatabaseError } from '../database/temporary-errors.js';
 import { isTimeCertain } from '../database/database-clock.js';
 import { DatabaseUrl, jobsPool } from '../database/data-source.js';
 import { queryPrepared } from '../database/sql.js';
@@ -65,7 +65,7 @@ export class EventDispatcher implements OnApplicationBootstrap, BeforeApplicatio
     const pool = jobsPool(this.databaseUrl.value, 1);
     while (!signal.aborted) {
       const pauseMs = await this.#sendDue(sender, pool).catch((error: unknown) => {
-        if (!signal.aborted && !isConnectionError(error)) this.log.failed('events not sent', error);
+        if (!signal.aborted && !isTemporaryDatabaseError(error)) this.log.failed('events not sent', error);
         return EVENT_TIMES.failurePauseMs;
       });
       if (pauseMs > 0) await wait(pauseMs, undefined, { signal }).catch(() => undefined);

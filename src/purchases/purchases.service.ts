@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
-import { isStatementTimeout } from '../database/connection-errors.js';
+import { isStatementTimeout } from '../database/temporary-errors.js';
 import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
 import { execute, queryIds, queryOne } from '../database/sql.js';
 import { endRefundedLicense } from '../releases/release.service.js';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { isConnectionError } from '../../src/database/connection-errors.js';
+import { isTemporaryDatabaseError } from '../../src/database/temporary-errors.js';
 import { replicaPool } from '../../src/database/data-source.js';
 import { DeadlineClient } from '../../src/database/deadline-client.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
@@ -166,5 +166,5 @@ test('a connection with TLS also ends if the server stops answering', async () =
 
 test.each(['CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'EPROTO'])(
   'the TLS error %s counts as a connection error, so that a running service answers 503 and not 500',
-  (code) => expect(isConnectionError(Object.assign(new Error('x'), { code }))).toBe(true),
+  (code) => expect(isTemporaryDatabaseError(Object.assign(new Error('x'), { code }))).toBe(true),
 );

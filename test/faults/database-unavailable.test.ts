@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { DataSource, type EntityManager } from 'typeorm';
-import { isConnectionError } from '../../src/database/connection-errors.js';
+import { isTemporaryDatabaseError } from '../../src/database/temporary-errors.js';
 import { License } from '../../src/licenses/license.entity.js';
 import { Service } from '../support/harness.js';
 
@@ -30,7 +30,7 @@ test.each<[string, (manager: EntityManager) => Promise<unknown>]>([
     () => 'committed',
     (thrown: unknown) => thrown,
   );
-  expect([error, isConnectionError(error)]).toEqual([expect.anything(), true]);
+  expect([error, isTemporaryDatabaseError(error)]).toEqual([expect.anything(), true]);
 });
 
 test.each(['ECONNREFUSED', 'ENETUNREACH', 'EMFILE', 'ENFILE', 'EADDRNOTAVAIL', 'ENOBUFS'])(
@@ -38,7 +38,7 @@ test.each(['ECONNREFUSED', 'ENETUNREACH', 'EMFILE', 'ENFILE', 'EADDRNOTAVAIL', '
   (code) => {
     // An error of the connection of a caller has no system call.
     const errorWith = (members: object) => Object.assign(new Error(`connect ${code}`), { code, ...members });
-    expect(isConnectionError(errorWith({ syscall: 'connect' }))).toBe(true);
-    expect(isConnectionError(errorWith({}))).toBe(false);
+    expect(isTemporaryDatabaseError(errorWith({ syscall: 'connect' }))).toBe(true);
+    expect(isTemporaryDatabaseError(errorWith({}))).toBe(false);
   },
 );

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { DataSource } from 'typeorm';
-import { isConnectionError } from '../../src/database/connection-errors.js';
+import { isTemporaryDatabaseError } from '../../src/database/temporary-errors.js';
 import { Sessions } from '../../src/http/sessions/sessions.js';
 import { runs } from './fuzz.js';
 import { retryWhileUnavailable, machineId, Service, type Answer } from '../support/harness.js';
@@ -61,7 +61,7 @@ async function headersOf(caller: Caller): Promise<Record<string, string>> {
     service.app
       .get(Sessions)
       .begin(manager, { email })
-      .catch((error: unknown) => (isConnectionError(error) ? begin() : Promise.reject(error)));
+      .catch((error: unknown) => (isTemporaryDatabaseError(error) ? begin() : Promise.reject(error)));
   return { cookie: `mooring_holder=${await begin()}`, origin: ORIGIN };
 }
 

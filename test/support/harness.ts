@@ -13,7 +13,7 @@ import { Clock } from '../../src/core/clock.js';
 import { Config } from '../../src/core/config.js';
 import { hostUrls } from '../../src/core/host-list.js';
 import { poolOf } from '../../src/database/data-source.js';
-import { isConnectionError } from '../../src/database/connection-errors.js';
+import { isTemporaryDatabaseError } from '../../src/database/temporary-errors.js';
 import { createApp } from '../../src/http/create-app.js';
 import { AppLogger } from '../../src/core/logger.js';
 import { LIMITS } from '../../src/http/limits/load-shedding.js';
@@ -154,7 +154,7 @@ async function listenWithRetries(
     return app;
   } catch (error) {
     await app?.close();
-    if (attempts > 1 && isConnectionError(error)) return listenWithRetries(create, port, attempts - 1);
+    if (attempts > 1 && isTemporaryDatabaseError(error)) return listenWithRetries(create, port, attempts - 1);
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Batch } from '../../src/database/batch.js';
-import { isConnectionError } from '../../src/database/connection-errors.js';
+import { isTemporaryDatabaseError } from '../../src/database/temporary-errors.js';
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -14,7 +14,7 @@ test('a caller above the limit of waiting callers gets a connection error, until
   const first = batch.add(0);
   await nextTurn();
   const waiting = [1, 2, 3].map((item) => batch.add(item));
-  expect(isConnectionError(await batch.add(4).catch((error: unknown) => error))).toBe(true);
+  expect(isTemporaryDatabaseError(await batch.add(4).catch((error: unknown) => error))).toBe(true);
   finishRunning.shift()!();
   expect(await first).toBe(0);
   while (finishRunning.length === 0) await nextTurn();

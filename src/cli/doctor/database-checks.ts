@@ -1,7 +1,7 @@
 import { CLOCK_TOLERANCE_MS, type Clock } from '../../core/clock.js';
 import { Config, ConfigError } from '../../core/config.js';
 import { connectionErrorCode, connectionRefusal, databaseAddress } from '../../database/access-errors.js';
-import { isConnectionError } from '../../database/connection-errors.js';
+import { isTemporaryDatabaseError } from '../../database/temporary-errors.js';
 import { replicaPool, withMaintenanceConnection } from '../../database/data-source.js';
 import { databaseTime } from '../../database/database-clock.js';
 import { DatabaseHosts } from '../../database/database-hosts.js';
@@ -182,7 +182,7 @@ function replicaError(error: unknown, url: string): unknown {
       'DATABASE_READ_URL leads to a server that is no replica: give a streaming replica (docs/operations/replicas.md).',
     );
   const refusal = connectionRefusal(error, url, 'DATABASE_READ_URL');
-  if (refusal || !isConnectionError(error)) return refusal ?? error;
+  if (refusal || !isTemporaryDatabaseError(error)) return refusal ?? error;
   return new CommandError(
     `The replica at ${databaseAddress(url)} does not answer (${connectionErrorCode(error)}): start it, or correct DATABASE_READ_URL.`,
   );

@@ -1,5 +1,5 @@
 import { driverErrorOf } from '../../core/driver-error.js';
-import { isConnectionError } from '../../database/connection-errors.js';
+import { isTemporaryDatabaseError } from '../../database/temporary-errors.js';
 import { Problem, problemDetail } from '../../http/problems/problem.js';
 
 /**
@@ -23,6 +23,6 @@ export function errorSentence(error: unknown): string {
   if (!(error instanceof Error)) return 'An unknown error occurred.';
   if (error instanceof Problem) return problemDetail(error);
   const { code } = driverErrorOf(error);
-  if (isConnectionError(error)) return `The database does not answer (${String(code ?? error.message)}).`;
+  if (isTemporaryDatabaseError(error)) return `The database does not answer (${String(code ?? error.message)}).`;
   return oneSentence(error.message || String(code ?? error.name));
 }

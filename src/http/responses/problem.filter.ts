@@ -2,7 +2,7 @@ import { ArgumentsHost, Catch, ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
 import { BatchQueueFull } from '../../database/batch.js';
-import { isConnectionError } from '../../database/connection-errors.js';
+import { isTemporaryDatabaseError } from '../../database/temporary-errors.js';
 import { AppLogger } from '../../core/logger.js';
 import { Problem, problem, problemDocument, type ProblemCode } from '../problems/problem.js';
 import { RequestCounts } from './request-counts.js';
@@ -60,7 +60,7 @@ function isExpected(thrown: unknown): boolean {
 
 function asProblem(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
-  if (isConnectionError(thrown)) return problem('unavailable');
+  if (isTemporaryDatabaseError(thrown)) return problem('unavailable');
   // The client disconnected while sending its body and does not read the response.
   if ((thrown as { code?: unknown } | null)?.code === 'ECONNRESET') return problem('malformed_request');
   const { statusCode, getStatus } = (thrown ?? {}) as { statusCode?: unknown; getStatus?: () => number };
