@@ -14,18 +14,18 @@ test('the service is live and ready, without warnings, as soon as it listens', a
 test('callers of /health/ready share the result of its queries for a second', async () => {
   const ready = () => service.call('GET', '/health/ready');
   await ready();
-  const countOfOne = await statementsOf(ready);
+  const countOfOne = await countStatements(ready);
   expect(countOfOne).toBeGreaterThan(0);
   const { sharedMs } = SHARED_RESULT_LIMITS;
   SHARED_RESULT_LIMITS.sharedMs = 1_000;
-  expect(await statementsOf(() => Promise.all(Array.from({ length: 20 }, ready)))).toBe(0);
+  expect(await countStatements(() => Promise.all(Array.from({ length: 20 }, ready)))).toBe(0);
   for (const [passed, count] of [
     [999, 0],
     [1, countOfOne],
     [0, 0],
   ] as const) {
     service.clock.advance(passed);
-    expect(await statementsOf(ready)).toBe(count);
+    expect(await countStatements(ready)).toBe(count);
   }
   service.clock.advance(1_000);
   // What another instance writes is reported a second later.
@@ -36,7 +36,7 @@ test('callers of /health/ready share the result of its queries for a second', as
 });
 
 /** Counts the statements of /health/ready that run during the work. The service also runs other statements. */
-async function statementsOf(work: () => Promise<unknown>): Promise<number> {
+async function countStatements(work: () => Promise<unknown>): Promise<number> {
   const query = jest.spyOn(DeadlineClient.prototype as pg.Client, 'query');
   try {
     await work();
