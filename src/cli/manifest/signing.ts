@@ -46,9 +46,7 @@ export interface SigningContext {
   readonly config: Config;
   readonly now: Date;
   readonly expires: Date;
-  /**
-   * The private keys that sign the manifest. They are empty with --prepare, and with --dry-run if --key is not given.
-   */
+  /** The private keys that sign the manifest. The list is empty with --prepare, and with --dry-run without --key. */
   readonly keys: readonly KeyObject[];
   /** The public keys that may have signed the live manifest, or the manifest to which a withdrawal goes back. */
   readonly trusted: readonly KeyObject[];
