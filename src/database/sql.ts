@@ -56,9 +56,9 @@ export async function execute(connection: SqlConnection, sql: string, parameters
 }
 
 /**
- * SQL for a parameter that is an array, such as `$1`, in a prepared statement. For a plain parameter PostgreSQL counts the elements
- * and expects fewer rows than for any array, so it plans the statement again for each execution, which takes longer than the
- * execution. The elements of a subquery are not counted, and the plan is kept.
+ * SQL for a parameter that is an array, such as `$1`, in a prepared statement. For a plain parameter, a plan for the elements of
+ * this execution seems cheaper to PostgreSQL than one for an array of unknown length, so it plans each execution again, which takes
+ * longer than the execution. In a subquery it does not count the elements, and keeps one plan.
  */
 export const elementsOf = (parameter: string) => `array(select unnest(${parameter}))`;
 
