@@ -30,7 +30,7 @@ export class HolderDataController {
   @Post('erasure')
   @RequiresMailedCode()
   @HttpCode(202)
-  async erase(
+  async requestErasure(
     @CurrentHolder() holder: Holder,
     @Body() { email }: ErasureConfirmationRequest,
     @PageLanguage() language: string | undefined,
