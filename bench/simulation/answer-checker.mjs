@@ -96,7 +96,7 @@ export class AnswerChecker {
   }
 
   /**
-   * @param before the result of `beginRequest`, with `least`: the lowest sequence that could be live when the request was sent
+   * @param before the result of `beginRequest`, with `lowestSequence`, the lowest one that could be live when the request was sent
    * @param held sequence of the manifest that the client has, 0 for none
    * @returns the outcome, with the new sequence
    */
@@ -106,7 +106,10 @@ export class AnswerChecker {
     const [, highest] = this.#expected.sequences;
     const sequence = response.status === 304 ? held : sequenceOf(outcome.json);
     this.#expect(response.status === 200 || held > 0, 'manifest: 304 to a client without a manifest');
-    this.#expect(sequence >= before.least && sequence <= highest, 'manifest: not a published manifest');
+    this.#expect(
+      sequence >= before.lowestSequence && sequence <= highest,
+      'manifest: not a published manifest',
+    );
     this.#expect(
       response.status === 304 || sequence !== held,
       'manifest: 200 to a client that has it already',

@@ -155,7 +155,10 @@ export class Fleet {
   async #readManifest(client) {
     this.#setIn(client, MANIFEST, nextManifestMs(this.#context.random.unit()));
     const held = this.#states.held[client];
-    const before = { ...this.#context.checker.beginRequest(client), least: this.#expected.sequences[0] };
+    const before = {
+      ...this.#context.checker.beginRequest(client),
+      lowestSequence: this.#expected.sequences[0],
+    };
     const etag = this.#etags[held];
     const response = await this.#context.connections.send(
       get('/v1/manifest', etag ? `if-none-match: ${etag}\r\n` : ''),
