@@ -19,7 +19,7 @@ export function useRowShortcuts(): void {
     const rows = findRows();
     const current = findFocusedRow();
     const index = current ? rows.indexOf(current) : -1;
-    const within = event.shiftKey ? findSelected(current) : current;
+    const within = event.shiftKey ? findSelectedTable(current) : current;
     if (key === 'j') rows[Math.min(index + 1, rows.length - 1)]?.focus();
     else if (key === 'k') rows[Math.max(index - 1, 0)]?.focus();
     else within?.querySelector<HTMLElement>(`[data-key="${key}"] :is(button, input)`)?.click();
@@ -27,8 +27,8 @@ export function useRowShortcuts(): void {
   });
 }
 
-/** The table whose selected rows a key concerns: that of the focused row, or else the one in which rows are selected. */
-const findSelected = (current: HTMLElement | null) =>
+/** Finds the table for a key with Shift: that of the focused row, or else the one in which rows are selected. */
+const findSelectedTable = (current: HTMLElement | null) =>
   (current ?? document.querySelector('.selectable tbody :checked'))?.closest('.selectable');
 
 /** Enter on a control in the row is left to the browser. @returns whether the row itself has the focus, and has a link */
