@@ -25,7 +25,7 @@ export interface KnownCluster {
   readonly timeline: number;
 }
 
-/** What a host is for a process. */
+/** How a process may use a host, or why it may not. */
 export type HostRole = 'primary' | 'standby' | 'read_only' | 'outdated' | 'other_cluster' | 'unreachable';
 
 /**
