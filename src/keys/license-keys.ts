@@ -102,7 +102,7 @@ export class LicenseKeys {
     return createReleaseHint(this.#secret, { license_id, email }, now);
   }
 
-  /** Whether `releaseHint` created the hint for this license and address, at most ten minutes ago. */
+  /** Whether `releaseHint` created the hint for this license and address, less than ten minutes ago. */
   isValidReleaseHint(hint: string, license: { license_id: string; email: string }, now: Date): boolean {
     return isValidReleaseHint(this.#secret, hint, license, now);
   }
