@@ -71,8 +71,12 @@ export class MisbehavingService {
     const service = new MisbehavingService(trueTime);
     // The port is below the range of ephemeral ports, so that no other process gets it while `refuse` has closed it.
     for (;;) {
-      const listening = service.#listen(20_000 + Math.floor(Math.random() * 10_000));
-      if (await listening.then(() => true, isPortInUse)) return service;
+      try {
+        await service.#listen(20_000 + Math.floor(Math.random() * 10_000));
+        return service;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+      }
     }
   }
 
@@ -188,9 +192,4 @@ export class MisbehavingService {
     await once(this.#server, 'listening');
     this.port = (this.#server.address() as AddressInfo).port;
   }
-}
-
-function isPortInUse(error: unknown): boolean {
-  if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-  return false;
 }
