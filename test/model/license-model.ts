@@ -22,10 +22,10 @@ export const DEFAULT_MACHINES = 2;
 const YEAR_MS = 365 * 86_400_000;
 /** A license is not deleted while it has an active machine, or one that was released within this time. */
 const MIN_UNUSED_MS = 14 * 86_400_000;
-/** The id of a binding whose activation got no response, until another response shows the id. */
+/** The id of an activation whose request got no response, until another response shows the id. */
 export const UNKNOWN_ID = '?';
 
-export interface Binding {
+export interface Activation {
   id: string;
   machine: string;
   hostname_hint: string | null;
@@ -55,19 +55,19 @@ export interface License {
   ended_at: number | null;
   /** When the end or the expiry last changed; the license is kept for at least a year after that. */
   end_changed_at: number;
-  /** Whether a retention run has deleted the license and its bindings. */
+  /** Whether a retention run has deleted the license and its activations. */
   is_deleted: boolean;
   /** The reports of the payment processor; null for a license that staff issued. */
   reports: PurchaseState[] | null;
-  bindings: Binding[];
+  activations: Activation[];
 }
 export interface ModelState {
   now: number;
   licenses: License[];
   /** The addresses that commands of the current batch erased; their sessions have ended. */
   erased: string[];
-  /** The ids of the bindings that a retention run has deleted. */
-  deletedBindings: string[];
+  /** The ids of the activations that a retention run has deleted. */
+  deletedActivations: string[];
 }
 export type Terms = Partial<
   Pick<License, 'machines_allowed' | 'expires_at' | 'on_expiry' | 'staff_status'> & { email: string }
@@ -77,7 +77,7 @@ export type Terms = Partial<
 export const RETENTION_RULES = ['end-activations', 'delete-activations', 'delete-licenses'] as const;
 export type RetentionRule = (typeof RETENTION_RULES)[number];
 
-/** A change of the state or a request. `requestIndex` is the position of a release request among those of its binding. */
+/** A change of the state or a request. `requestIndex` is the position of a release request among those of its activation. */
 export type Command =
   | { type: 'issue'; licenseIndex: number; email: string; terms: Terms }
   | { type: 'report'; licenseIndex: number; email: string; status: PurchaseState }
@@ -93,15 +93,15 @@ export type Command =
   | {
       type: 'heartbeat';
       licenseIndex: number;
-      binding: string;
+      activationId: string;
       app_version: string;
       token: string;
       telemetry: boolean;
     }
-  | { type: 'release'; licenseIndex: number; binding: string }
-  | { type: 'self-release'; licenseIndex: number; binding: string; email: string }
-  | { type: 'request-release'; licenseIndex: number; binding: string; email: string }
-  | { type: 'decide'; licenseIndex: number; binding: string; requestIndex: number; decision: string }
+  | { type: 'release'; licenseIndex: number; activationId: string }
+  | { type: 'self-release'; licenseIndex: number; activationId: string; email: string }
+  | { type: 'request-release'; licenseIndex: number; activationId: string; email: string }
+  | { type: 'decide'; licenseIndex: number; activationId: string; requestIndex: number; decision: string }
   | { type: 'change-license'; licenseIndex: number; terms: Terms }
   | { type: 'rekey'; licenseIndex: number }
   | { type: 'erase'; email: string }
@@ -114,8 +114,8 @@ export type Command =
 export interface Outcome {
   /** The status, and for a problem also its code and its `client_action`, as `403 binding_released stop`. */
   readonly result: string;
-  /** The id of the binding that the response is about. */
-  readonly binding?: string;
+  /** The id of the activation that the response is about. */
+  readonly activationId?: string;
   /** The other members of the response that the model predicts. */
   readonly [member: string]: unknown;
 }
@@ -135,25 +135,32 @@ export function statusOf(license: License): string {
   return license.staff_status === 'suspended' || isDisputed ? 'suspended' : 'active';
 }
 
-export const activeOf = ({ bindings }: License) => bindings.filter(({ ended }) => !ended);
+export const activeOf = ({ activations }: License) => activations.filter(({ ended }) => !ended);
 
 export const selfReleasesLeft = (license: License, now: number) =>
   SELF_RELEASES_PER_YEAR -
-  license.bindings.filter(
-    (binding) =>
-      binding.released_by_holder && now - binding.ended!.at < YEAR_MS && !isOfFormerHolder(license, binding),
+  license.activations.filter(
+    (activation) =>
+      activation.released_by_holder &&
+      now - activation.ended!.at < YEAR_MS &&
+      !isOfFormerHolder(license, activation),
   ).length;
 
-/** Whether a binding ended before the license got its present address. */
-export const isOfFormerHolder = ({ email_since }: License, { ended }: Binding): boolean =>
+/** Whether an activation ended before the license got its present address. */
+export const isOfFormerHolder = ({ email_since }: License, { ended }: Activation): boolean =>
   ended !== null && email_since !== null && ended.at <= email_since;
 
 /** Returns the first refusal that applies, in the order of the contract; undefined if the request is allowed. */
-export function findRefusal(license: License, binding: Binding | null, app_version: string, now: number) {
+export function findRefusal(
+  license: License,
+  activation: Activation | null,
+  app_version: string,
+  now: number,
+) {
   const { expires_at, on_expiry } = license;
   if (statusOf(license) !== 'active') return refusedOutcome(`license_${statusOf(license)}`);
-  if (binding?.ended) {
-    const isActiveAgain = activeOf(license).some(({ machine }) => machine === binding.machine);
+  if (activation?.ended) {
+    const isActiveAgain = activeOf(license).some(({ machine }) => machine === activation.machine);
     return isActiveAgain
       ? refusedOutcome('token_invalid', 403, 'reactivate')
       : refusedOutcome('binding_released');
@@ -166,9 +173,9 @@ export function findRefusal(license: License, binding: Binding | null, app_versi
   return isCovered ? undefined : refusedOutcome('version_not_covered');
 }
 
-/** Ends a binding, unless it has ended already. */
-export function endBinding(binding: Binding, at: number, reason: 'released' | 'refunded'): void {
-  binding.ended ??= { at, reason };
+/** Ends an activation, unless it has ended already. */
+export function endActivation(activation: Activation, at: number, reason: 'released' | 'refunded'): void {
+  activation.ended ??= { at, reason };
 }
 
 /** Whether this many calendar months have passed since the day of an end; false without an end. */
@@ -192,27 +199,27 @@ const MONTHS_UNTIL_ACTIVATIONS_END = 11;
 
 function endActivations({ now }: ModelState, license: License, periodStart: number | null): void {
   if (!isRetentionOver(periodStart, now, MONTHS_UNTIL_ACTIVATIONS_END)) return;
-  for (const binding of activeOf(license)) {
-    endBinding(binding, now, 'released');
-    for (const request of binding.requests.filter(({ decision }) => decision === null))
+  for (const activation of activeOf(license)) {
+    endActivation(activation, now, 'released');
+    for (const request of activation.requests.filter(({ decision }) => decision === null))
       Object.assign(request, { decision: 'release', decided_at: now });
   }
 }
 
 export function applyRetentionRule(state: ModelState, license: License, rule: RetentionRule): void {
   const { now } = state;
-  const { is_issued, end_changed_at, bindings } = license;
+  const { is_issued, end_changed_at, activations } = license;
   const endedAt = is_issued ? endOf(license) : null;
   const periodStart = endedAt === null ? null : Math.max(endedAt, end_changed_at);
   if (rule === 'end-activations') return endActivations(state, license, periodStart);
-  const isInUse = bindings.some(({ ended }) => !ended || ended.at > now - MIN_UNUSED_MS);
+  const isInUse = activations.some(({ ended }) => !ended || ended.at > now - MIN_UNUSED_MS);
   if (rule === 'delete-licenses' && isRetentionOver(periodStart, now) && !isInUse)
     Object.assign(license, { is_deleted: true, email: null });
-  const [deletedNow, kept] = partition(license.bindings, ({ ended }) =>
+  const [deletedNow, kept] = partition(license.activations, ({ ended }) =>
     rule === 'delete-licenses' ? license.is_deleted : isRetentionOver(ended?.at ?? null, now),
   );
-  license.bindings = kept;
-  state.deletedBindings.push(...deletedNow.map(({ id }) => id));
+  license.activations = kept;
+  state.deletedActivations.push(...deletedNow.map(({ id }) => id));
 }
 
 function partition<T>(all: readonly T[], isIncluded: (each: T) => boolean): [T[], T[]] {

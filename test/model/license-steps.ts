@@ -1,7 +1,7 @@
 import {
   activeOf,
   changeEnd,
-  endBinding,
+  endActivation,
   UNKNOWN_ID,
   applyRetentionRule,
   RETENTION_RULES,
@@ -10,7 +10,7 @@ import {
   isOfFormerHolder,
   selfReleasesLeft,
   statusOf,
-  type Binding,
+  type Activation,
   type Command,
   type License,
   type ModelState,
@@ -41,7 +41,7 @@ export function step(state: ModelState, command: Command, observed?: Outcome): O
       return erase(state, command);
   }
   const context = { state, now: state.now, license: state.licenses[command.licenseIndex]!, observed };
-  return 'binding' in command ? stepOfBinding(context, command) : stepOfLicense(context, command);
+  return 'activationId' in command ? stepOfActivation(context, command) : stepOfLicense(context, command);
 }
 
 function stepOfLicense(
@@ -64,22 +64,25 @@ function stepOfLicense(
   }
 }
 
-function stepOfBinding(context: StepContext, command: Extract<Command, { binding: string }>): Outcome {
-  const binding = context.license.bindings.find(({ id }) => id === command.binding);
+function stepOfActivation(
+  context: StepContext,
+  command: Extract<Command, { activationId: string }>,
+): Outcome {
+  const activation = context.license.activations.find(({ id }) => id === command.activationId);
   if (command.type === 'heartbeat')
-    return binding
-      ? heartbeat(context, command, binding)
+    return activation
+      ? heartbeat(context, command, activation)
       : refusedOutcome('token_invalid', 403, 'reactivate');
-  if (!binding) return refusedOutcome('not_found', 404, 'fix');
+  if (!activation) return refusedOutcome('not_found', 404, 'fix');
   switch (command.type) {
     case 'release':
-      return release(context, binding);
+      return release(context, activation);
     case 'self-release':
-      return selfRelease(context, command, binding);
+      return selfRelease(context, command, activation);
     case 'request-release':
-      return requestRelease(context, command, binding);
+      return requestRelease(context, command, activation);
     case 'decide':
-      return decide(context, command, binding);
+      return decide(context, command, activation);
   }
 }
 
@@ -104,9 +107,9 @@ function erase(state: ModelState, { email }: CommandOf<'erase'>): Outcome {
   state.erased.push(email);
   for (const license of state.licenses.filter((each) => each.email === email)) {
     changeEnd(license, state.now, () => (license.email = null));
-    for (const binding of license.bindings) {
-      endBinding(binding, state.now, 'released');
-      Object.assign(binding, { machine: '', hostname_hint: null, requests: [] });
+    for (const activation of license.activations) {
+      endActivation(activation, state.now, 'released');
+      Object.assign(activation, { machine: '', hostname_hint: null, requests: [] });
     }
   }
   return { result: '200', state: 'honoured' };
@@ -122,7 +125,7 @@ function report({ license, now }: StepContext, { email, status }: CommandOf<'rep
     license.reports!.push(status);
     if (status === 'paid' && !license.is_issued) Object.assign(license, { email, is_issued: true });
   });
-  if (status === 'refunded') for (const each of license.bindings) endBinding(each, now, 'refunded');
+  if (status === 'refunded') for (const each of license.activations) endActivation(each, now, 'refunded');
   return { result: '204' };
 }
 
@@ -136,9 +139,9 @@ function activate({ license, now, observed }: StepContext, command: CommandOf<'a
   const others = activeOf(license).length - (existing ? 1 : 0);
   if (!existing && others >= machines_allowed)
     return { ...refusedOutcome('machine_limit_reached', 409), machines_allowed, machines_in_use: others };
-  const id = observed?.binding ?? UNKNOWN_ID;
+  const id = observed?.activationId ?? UNKNOWN_ID;
   const requested = { machine, hostname_hint, app_version };
-  const created: Binding = {
+  const created: Activation = {
     id,
     ...requested,
     activated_at: now,
@@ -146,14 +149,14 @@ function activate({ license, now, observed }: StepContext, command: CommandOf<'a
     released_by_holder: false,
     requests: [],
   };
-  const binding = existing ?? created;
-  if (!existing) license.bindings.push(binding);
+  const activation = existing ?? created;
+  if (!existing) license.activations.push(activation);
   // If the response to the first attempt was lost, the response to the repeated one shows the id.
-  if (binding.id === UNKNOWN_ID) binding.id = id;
-  const { activated_at } = binding;
+  if (activation.id === UNKNOWN_ID) activation.id = id;
+  const { activated_at } = activation;
   const counts = { machines_allowed, machines_in_use: others + 1 };
-  const members = { hostname_hint: binding.hostname_hint, activated_at, ...counts, expires_at };
-  return { result: existing ? '200' : '201', binding: binding.id, ...members };
+  const members = { hostname_hint: activation.hostname_hint, activated_at, ...counts, expires_at };
+  return { result: existing ? '200' : '201', activationId: activation.id, ...members };
 }
 
 /**
@@ -174,8 +177,8 @@ function isKnown(license: License, { generation, email, machine }: CommandOf<'ac
 const isUnknown = ({ is_issued, is_deleted }: License): boolean => !is_issued || is_deleted;
 
 /** The time of a change, which is not before any existing activation, even if the clocks of two instances differ. */
-const afterActivations = ({ bindings }: License, now: number): number =>
-  Math.max(now, ...bindings.map(({ activated_at }) => activated_at));
+const afterActivations = ({ activations }: License, now: number): number =>
+  Math.max(now, ...activations.map(({ activated_at }) => activated_at));
 
 function changeLicense({ license, now }: StepContext, { terms }: CommandOf<'change-license'>): Outcome {
   if (isUnknown(license)) return refusedOutcome('not_found', 404, 'fix');
@@ -190,9 +193,9 @@ function changeLicense({ license, now }: StepContext, { terms }: CommandOf<'chan
 /** Deletes the data of the former holder: the hostname hints of ended activations, and open requests. */
 function deleteFormerHolderData(license: License, now: number): void {
   license.email_since = afterActivations(license, now);
-  for (const binding of license.bindings) {
-    if (binding.ended) binding.hostname_hint = null;
-    binding.requests = binding.requests.filter(({ decision }) => decision !== null);
+  for (const activation of license.activations) {
+    if (activation.ended) activation.hostname_hint = null;
+    activation.requests = activation.requests.filter(({ decision }) => decision !== null);
   }
 }
 
@@ -208,63 +211,67 @@ function rekey({ license, now }: StepContext): Outcome {
 function heartbeat(
   { license, now }: StepContext,
   { app_version, telemetry }: CommandOf<'heartbeat'>,
-  binding: Binding,
+  activation: Activation,
 ): Outcome {
-  const members = { binding: binding.id, expires_at: license.expires_at, telemetry };
-  return findRefusal(license, binding, app_version, now) ?? { result: '200', ...members };
+  const members = { activationId: activation.id, expires_at: license.expires_at, telemetry };
+  return findRefusal(license, activation, app_version, now) ?? { result: '200', ...members };
 }
 
-function release({ now }: StepContext, binding: Binding): Outcome {
-  const open = openRequestOf(binding);
-  if (!binding.ended && open) Object.assign(open, { decision: 'release', decided_at: now });
-  return releasedOutcome(binding, now);
+function release({ now }: StepContext, activation: Activation): Outcome {
+  const open = openRequestOf(activation);
+  if (!activation.ended && open) Object.assign(open, { decision: 'release', decided_at: now });
+  return releasedOutcome(activation, now);
 }
 
-function selfRelease(context: StepContext, { email }: CommandOf<'self-release'>, binding: Binding): Outcome {
+function selfRelease(
+  context: StepContext,
+  { email }: CommandOf<'self-release'>,
+  activation: Activation,
+): Outcome {
   const { license, now } = context;
   const refusal = refuseUnlessHolder(context, email);
   if (refusal) return refusal;
-  if (isOfFormerHolder(license, binding)) return refusedOutcome('not_found', 404, 'fix');
-  if (!binding.ended) {
+  if (isOfFormerHolder(license, activation)) return refusedOutcome('not_found', 404, 'fix');
+  if (!activation.ended) {
     if (selfReleasesLeft(license, now) <= 0) return refusedOutcome('release_needs_support', 403, 'fix');
-    binding.released_by_holder = true;
-    binding.requests = binding.requests.filter(({ decision }) => decision !== null);
+    activation.released_by_holder = true;
+    activation.requests = activation.requests.filter(({ decision }) => decision !== null);
   }
-  return releasedOutcome(binding, now);
+  return releasedOutcome(activation, now);
 }
 
 function requestRelease(
   context: StepContext,
   { email }: CommandOf<'request-release'>,
-  binding: Binding,
+  activation: Activation,
 ): Outcome {
   const refusal = refuseUnlessHolder(context, email);
   if (refusal) return refusal;
-  if (!binding.ended && !openRequestOf(binding))
-    binding.requests.push({ at: context.now, decision: null, decided_at: null });
+  if (!activation.ended && !openRequestOf(activation))
+    activation.requests.push({ at: context.now, decision: null, decided_at: null });
   return { result: '202' };
 }
 
 function decide(
   { now }: StepContext,
   { requestIndex, decision }: CommandOf<'decide'>,
-  binding: Binding,
+  activation: Activation,
 ): Outcome {
-  const request = binding.requests[requestIndex];
+  const request = activation.requests[requestIndex];
   if (!request) return refusedOutcome('not_found', 404, 'fix');
   if (request.decision === null) {
     Object.assign(request, { decision, decided_at: now });
-    if (decision === 'release') endBinding(binding, now, 'released');
+    if (decision === 'release') endActivation(activation, now, 'released');
   }
   return { result: '200', decision: request.decision, decided_at: request.decided_at };
 }
 
-const openRequestOf = ({ requests }: Binding) => requests.find(({ decision }) => decision === null);
+const openRequestOf = ({ requests }: Activation) => requests.find(({ decision }) => decision === null);
 
-/** Ends a binding, unless it has ended already. @returns the response, which says how and when it ended */
-function releasedOutcome(binding: Binding, now: number): Outcome {
-  endBinding(binding, now, 'released');
-  return { result: '200', state: binding.ended!.reason, ended_at: binding.ended!.at };
+/** Ends an activation, unless it has ended already. @returns the response, which says how and when it ended */
+function releasedOutcome(activation: Activation, now: number): Outcome {
+  endActivation(activation, now, 'released');
+  return { result: '200', state: activation.ended!.reason, ended_at: activation.ended!.at };
 }
 
 /** Returns the refusal of a request from a session of this address, if the license does not belong to it. */

@@ -10,7 +10,7 @@ import {
   statusOf,
   UNKNOWN_ID,
   UNRESTRICTED_VERSION,
-  type Binding,
+  type Activation,
   type Command,
   type License,
   type ModelState,
@@ -34,7 +34,7 @@ export interface Views {
   readonly staff: readonly unknown[];
   /** For each holder that was asked, the holder's licenses by their index. */
   readonly holders: readonly unknown[];
-  /** The result of a heartbeat of each binding, by the id of the binding. */
+  /** The result of a heartbeat of each activation, by the id of the activation. */
   readonly clients: Readonly<Record<string, string>>;
 }
 
@@ -69,15 +69,15 @@ export function readOutcome({ type }: Command, { status, json }: Answer): Outcom
   ]);
   // The other members of the license are its machine limit and the number of its machines.
   const { status: _active, expires_at, ...machineCounts } = license;
-  const members = { binding: sub, expires_at: parseTime(expires_at), ...machineCounts };
+  const members = { activationId: sub, expires_at: parseTime(expires_at), ...machineCounts };
   if (type === 'heartbeat') return { result, telemetry: 'telemetry' in json, ...members };
   const { activated_at, hostname_hint } = json.activation;
   return { result, hostname_hint, activated_at: parseTime(activated_at), ...members };
 }
 
-/** Sorts bindings as the service lists them: active ones first, and then the newest first. */
-const sortBindings = (bindings: readonly Binding[]) =>
-  bindings.toSorted(
+/** Sorts activations as the service lists them: active ones first, and then the newest first. */
+const sortActivations = (activations: readonly Activation[]) =>
+  activations.toSorted(
     (a, b) =>
       Number(a.ended !== null) - Number(b.ended !== null) ||
       b.activated_at - a.activated_at ||
@@ -93,14 +93,14 @@ const expectedCommonMembers = (license: License) => ({
 });
 
 /** When staff last declined a request of the present holder; null if they never did. */
-function lastDeclineAt({ email_since }: License, { requests }: Binding): number | null {
+function lastDeclineAt({ email_since }: License, { requests }: Activation): number | null {
   const declines = requests.filter(
     ({ decision, at }) => decision === 'decline' && (email_since === null || at > email_since),
   );
   return declines.length > 0 ? Math.max(...declines.map(({ decided_at }) => decided_at!)) : null;
 }
 
-const expectedBinding = ({ id, hostname_hint, app_version, activated_at, ended }: Binding) => ({
+const expectedActivation = ({ id, hostname_hint, app_version, activated_at, ended }: Activation) => ({
   id,
   hostname_hint,
   app_version,
@@ -110,19 +110,19 @@ const expectedBinding = ({ id, hostname_hint, app_version, activated_at, ended }
   ended_reason: ended?.reason ?? null,
 });
 
-/** Computes the views that the service must show, for the holders and the bindings that `shown` contains. */
+/** Computes the views that the service must show, for the holders and the activations that `shown` contains. */
 export function expectedViews(
-  { licenses, deletedBindings, now }: ModelState,
+  { licenses, deletedActivations, now }: ModelState,
   holders: readonly string[],
   shown: Views,
 ): Views {
   const staff = licenses.map((license) => {
     if (!license.is_issued || license.is_deleted) return null;
-    const requests = license.bindings.flatMap(({ id, requests: all }) =>
+    const requests = license.activations.flatMap(({ id, requests: all }) =>
       all.map(({ at, decision, decided_at }) => ({ activation_id: id, at, decision, decided_at })),
     );
     const { email, staff_status } = license;
-    const activations = sortBindings(license.bindings).map(expectedBinding);
+    const activations = sortActivations(license.activations).map(expectedActivation);
     const requested = sortAsText(requests);
     return {
       ...expectedCommonMembers(license),
@@ -136,13 +136,15 @@ export function expectedViews(
   const licensesShownTo = (email: string) =>
     licenses.map((license) => {
       if (license.email !== email) return null;
-      const visible = license.bindings.filter((binding) => !isOfFormerHolder(license, binding));
-      const activations = sortBindings(visible).map((binding) => {
-        const open = binding.ended ? undefined : binding.requests.find(({ decision }) => decision === null);
+      const visible = license.activations.filter((activation) => !isOfFormerHolder(license, activation));
+      const activations = sortActivations(visible).map((activation) => {
+        const open = activation.ended
+          ? undefined
+          : activation.requests.find(({ decision }) => decision === null);
         return {
-          ...expectedBinding(binding),
+          ...expectedActivation(activation),
           release_requested_at: open?.at ?? null,
-          release_declined_at: binding.ended ? null : lastDeclineAt(license, binding),
+          release_declined_at: activation.ended ? null : lastDeclineAt(license, activation),
         };
       });
       return {
@@ -152,14 +154,14 @@ export function expectedViews(
       };
     });
   const clients = licenses.flatMap((license) =>
-    license.bindings
+    license.activations
       .filter(({ id }) => id in shown.clients)
-      .map((binding) => [
-        binding.id,
-        findRefusal(license, binding, UNRESTRICTED_VERSION, now)?.result ?? '200',
+      .map((activation) => [
+        activation.id,
+        findRefusal(license, activation, UNRESTRICTED_VERSION, now)?.result ?? '200',
       ]),
   );
-  const unknownClients = deletedBindings
+  const unknownClients = deletedActivations
     .filter((id) => id in shown.clients)
     .map((id) => [id, '403 token_invalid reactivate']);
   return {
@@ -170,7 +172,13 @@ export function expectedViews(
 }
 
 /* oxlint-disable no-explicit-any -- responses, whose schemas are in docs/openapi.yaml */
-const readBinding = ({ activated_at, ended_at, release_requested_at, release_declined, ...rest }: any) => ({
+const readActivation = ({
+  activated_at,
+  ended_at,
+  release_requested_at,
+  release_declined,
+  ...rest
+}: any) => ({
   ...rest,
   activated_at: parseTime(activated_at),
   ended_at: parseTime(ended_at),
@@ -194,7 +202,7 @@ export const readStaffView = (license: any) => ({
   email: license.email,
   staff_status: license.staff_status,
   purchase: license.purchase?.state ?? null,
-  activations: license.activations.map(readBinding),
+  activations: license.activations.map(readActivation),
   requested: sortAsText(
     license.release_requests.map(({ activation_id, asked_at, decision, decided_at }: any) => ({
       activation_id,
@@ -209,7 +217,7 @@ export const readStaffView = (license: any) => ({
 export const readHolderView = (license: any) => ({
   ...readCommonMembers(license),
   self_releases_left: license.self_releases_left,
-  activations: license.activations.map(readBinding),
+  activations: license.activations.map(readActivation),
 });
 /* oxlint-enable no-explicit-any */
 
@@ -249,16 +257,19 @@ export function findExplainingState(
   return undefined;
 }
 
-/** Returns the state in which bindings without a known id (`UNKNOWN_ID`, of an activation that was answered with 503) have those of the views. */
+/**
+ * Returns the state in which activations without a known id (`UNKNOWN_ID`, after a request that was answered with 503) have the ids
+ * of the views.
+ */
 function withShownIds(state: ModelState, { staff }: Views): ModelState {
   const after = structuredClone(state);
-  for (const [licenseIndex, { bindings }] of after.licenses.entries()) {
+  for (const [licenseIndex, { activations }] of after.licenses.entries()) {
     const ids = (staff[licenseIndex] as { activations: { id: string }[] } | null)?.activations.map(
       ({ id }) => id,
     );
-    const unassigned = ids?.filter((id) => bindings.every((binding) => binding.id !== id)) ?? [];
-    for (const binding of bindings)
-      if (binding.id === UNKNOWN_ID) binding.id = unassigned.shift() ?? UNKNOWN_ID;
+    const unassigned = ids?.filter((id) => activations.every((activation) => activation.id !== id)) ?? [];
+    for (const activation of activations)
+      if (activation.id === UNKNOWN_ID) activation.id = unassigned.shift() ?? UNKNOWN_ID;
   }
   return after;
 }

@@ -43,9 +43,9 @@ export class ScenarioRunner {
   readonly log: string[] = [];
   /** The ids of the two licenses, by their index; undefined until a license is issued. */
   readonly ids: (string | undefined)[] = [undefined, undefined];
-  /** The tokens that each binding got, oldest first, by the id of the binding. */
+  /** The tokens that each activation got, oldest first, by the id of the activation. */
   readonly tokens = new Map<string, string[]>();
-  /** The ids of the release requests of each binding, oldest first, by the id of the binding. */
+  /** The ids of the release requests of each activation, oldest first, by the id of the activation. */
   readonly requests = new Map<string, string[]>();
   #authorization = '';
   readonly #sessions = new Map<string, Promise<Record<string, string>>>();
@@ -61,7 +61,7 @@ export class ScenarioRunner {
     this.state = {
       now: START,
       erased: [],
-      deletedBindings: [],
+      deletedActivations: [],
       licenses: [unissuedLicense(null), unissuedLicense([])],
     };
   }
@@ -188,7 +188,7 @@ export class ScenarioRunner {
     if (command.type === 'issue') this.ids[command.licenseIndex] = json.license.id;
     const outcome = readOutcome(command, answer);
     if (json?.token)
-      this.tokens.set(outcome.binding!, [...(this.tokens.get(outcome.binding!) ?? []), json.token]);
+      this.tokens.set(outcome.activationId!, [...(this.tokens.get(outcome.activationId!) ?? []), json.token]);
     return outcome;
   }
 
@@ -230,13 +230,13 @@ export class ScenarioRunner {
         return service.heartbeat(token, { app_version, ...(telemetry && { telemetry: { arch: 'arm64' } }) });
       }
       case 'release':
-        return staff('POST', `activations/${command.binding}/release`);
+        return staff('POST', `activations/${command.activationId}/release`);
       case 'self-release':
-        return holder(`activations/${command.binding}/release`);
+        return holder(`activations/${command.activationId}/release`);
       case 'request-release':
-        return holder(`activations/${command.binding}/release-request`);
+        return holder(`activations/${command.activationId}/release-request`);
       case 'decide': {
-        const id = this.requests.get(command.binding)![command.requestIndex]!;
+        const id = this.requests.get(command.activationId)![command.requestIndex]!;
         return staff('POST', `release-requests/${id}`, { decision: command.decision });
       }
       case 'change-license':
@@ -301,15 +301,15 @@ export class ScenarioRunner {
     };
   }
 
-  /** Sends a heartbeat with the newest token of a binding. @returns its id and the result; empty if it never got a token */
-  private async sendHeartbeat(binding: string): Promise<[string, string][]> {
-    const token = this.tokens.get(binding)?.at(-1);
+  /** Sends a heartbeat with the newest token of an activation. @returns its id and the result; empty if it never got a token */
+  private async sendHeartbeat(activationId: string): Promise<[string, string][]> {
+    const token = this.tokens.get(activationId)?.at(-1);
     if (!token) return [];
     const answer = await retryWhileUnavailable(() =>
       this.firstInstance.heartbeat(token, { app_version: UNRESTRICTED_VERSION }),
     );
     const { code, client_action } = answer.json;
-    return [[binding, code ? `${answer.status} ${code} ${client_action}` : String(answer.status)]];
+    return [[activationId, code ? `${answer.status} ${code} ${client_action}` : String(answer.status)]];
   }
 
   private async read(path: string, headers: Record<string, string>): Promise<Answer> {
@@ -335,7 +335,7 @@ const unissuedLicense = (reports: License['reports']): License => ({
   end_changed_at: 0,
   is_deleted: false,
   reports,
-  bindings: [],
+  activations: [],
 });
 
 /** Translates the terms of a license to the names of the API. */

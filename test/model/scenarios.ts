@@ -44,7 +44,7 @@ export interface CommandTemplate {
   readonly pick: number;
   /** A second random number, for the e-mail address and other choices. Most values choose the license's own address. */
   readonly secondPick: number;
-  /** Whether the unusual variant is chosen: a restricted version, an older key, a binding that has ended. */
+  /** Whether the unusual variant is chosen: a restricted version, an older key, an activation that has ended. */
   readonly isUnusual: boolean;
 }
 
@@ -219,18 +219,21 @@ export function resolveTemplate(
     case 'rekey':
       return { type: 'rekey', licenseIndex };
   }
-  const { bindings } = license;
-  if (bindings.length === 0) return undefined;
-  const active = bindings.filter(({ ended }) => !ended);
-  const { id: binding, requests } = pickOf(isUnusual || active.length === 0 ? bindings : active, pick);
+  const { activations } = license;
+  if (activations.length === 0) return undefined;
+  const active = activations.filter(({ ended }) => !ended);
+  const { id: activationId, requests } = pickOf(
+    isUnusual || active.length === 0 ? activations : active,
+    pick,
+  );
   switch (kind) {
     case 'heartbeat': {
-      const issued = tokens.get(binding);
+      const issued = tokens.get(activationId);
       return (
         issued && {
           type: 'heartbeat',
           licenseIndex,
-          binding,
+          activationId,
           app_version,
           token: pickOf(issued, secondPick),
           telemetry: pick % 2 === 0,
@@ -243,16 +246,16 @@ export function resolveTemplate(
       return {
         type: 'decide',
         licenseIndex,
-        binding,
+        activationId,
         requestIndex: (requests.length - 1) * Number(!isUnusual),
         decision,
       };
     }
     case 'release':
-      return { type: 'release', licenseIndex, binding };
+      return { type: 'release', licenseIndex, activationId };
     case 'self-release':
     case 'request-release':
-      return { type: kind, licenseIndex, binding, email };
+      return { type: kind, licenseIndex, activationId, email };
   }
 }
 

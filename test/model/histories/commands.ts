@@ -51,8 +51,8 @@ export function resolveTemplate({ kind, pick, isUnusual }: CommandTemplate, know
       return change({ on_expiry: pickOf(['keep', 'stop'], pick) });
   }
   const active = [...tokens.keys()].filter((id) => !ended.has(id));
-  const binding = pickOf(isUnusual || active.length === 0 ? [...tokens.keys()] : active, pick);
-  if (kind === 'activate' || binding === undefined) {
+  const activationId = pickOf(isUnusual || active.length === 0 ? [...tokens.keys()] : active, pick);
+  if (kind === 'activate' || activationId === undefined) {
     const machine = `machine ${1 + (pick % MACHINE_COUNT)}`;
     const request = { machine, hostname_hint: machine, app_version: UNRESTRICTED_VERSION };
     return {
@@ -67,12 +67,12 @@ export function resolveTemplate({ kind, pick, isUnusual }: CommandTemplate, know
     return {
       type: kind,
       licenseIndex,
-      binding,
+      activationId,
       app_version: UNRESTRICTED_VERSION,
-      token: tokens.get(binding)!,
+      token: tokens.get(activationId)!,
       telemetry: false,
     };
   return kind === 'release'
-    ? { type: kind, licenseIndex, binding }
-    : { type: kind, licenseIndex, binding, email };
+    ? { type: kind, licenseIndex, activationId }
+    : { type: kind, licenseIndex, activationId, email };
 }

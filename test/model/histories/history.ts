@@ -61,7 +61,7 @@ export const withoutResponse = (operation: Operation): Operation => ({
   returned: null,
   outcome: null,
   ...(operation.command.type === 'activate' &&
-    operation.outcome?.binding && { observedId: operation.outcome.binding }),
+    operation.outcome?.activationId && { observedId: operation.outcome.activationId }),
   clock: [operation.clock[0], Math.max(...operation.clock) + MAX_CLOCK_READ_DELAY_MS],
 });
 
@@ -73,7 +73,7 @@ export function formatHistory(operations: readonly Operation[]): string {
   const all = operations.toSorted((a, b) => a.invoked - b.invoked);
   const start = all[0]?.invoked ?? 0;
   const time = (at: number) => (at - start).toFixed(1);
-  const names = namesOfBindings(all);
+  const names = namesOfActivations(all);
   return all
     .map((operation) => {
       const { client, instance, command, invoked, returned, outcome, lossReason } = operation;
@@ -111,10 +111,10 @@ const toText = (value: object) =>
     .replaceAll(',', ', ');
 
 /** Gives activations short names, in the order in which their ids first occur. */
-function namesOfBindings(operations: readonly Operation[]): Map<string, string> {
+function namesOfActivations(operations: readonly Operation[]): Map<string, string> {
   const ids = operations.flatMap(({ command, outcome }) => [
-    ...('binding' in command ? [command.binding] : []),
-    ...(outcome?.binding ? [outcome.binding] : []),
+    ...('activationId' in command ? [command.activationId] : []),
+    ...(outcome?.activationId ? [outcome.activationId] : []),
   ]);
   return new Map([...new Set(ids)].map((id, i) => [id, `activation ${i + 1}`]));
 }

@@ -138,11 +138,11 @@ class Recorder {
     return instances[planned]!.isUp ? planned : (running[0] ?? planned);
   }
 
-  private learn(command: Command, { result, binding }: Outcome, { json }: Answer): void {
+  private learn(command: Command, { result, activationId }: Outcome, { json }: Answer): void {
     const { tokens, ended } = this.#known;
     if (!result.startsWith('20')) return;
-    if (binding && json.token) tokens.set(binding, json.token);
-    if (command.type === 'release' || command.type === 'self-release') ended.add(command.binding);
+    if (activationId && json.token) tokens.set(activationId, json.token);
+    if (command.type === 'release' || command.type === 'self-release') ended.add(command.activationId);
     if (command.type === 'rekey') this.#known.generation += 1;
   }
 }
@@ -170,10 +170,10 @@ function initialState(
     end_changed_at: 0,
     is_deleted: false,
     reports: isSold ? [] : null,
-    bindings: [],
+    activations: [],
   };
   return {
-    state: { now: deployment.now(), licenses: [license], erased: [], deletedBindings: [] },
+    state: { now: deployment.now(), licenses: [license], erased: [], deletedActivations: [] },
     holders: [email],
   };
 }

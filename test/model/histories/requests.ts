@@ -70,11 +70,11 @@ export class LicenseRequests {
       case 'heartbeat':
         return call(url, 'POST', '/v1/heartbeat', { token: command.token, app_version: command.app_version });
       case 'release':
-        return asStaff('POST', `activations/${command.binding}/release`);
+        return asStaff('POST', `activations/${command.activationId}/release`);
       case 'self-release':
-        return asHolder(`activations/${command.binding}/release`);
+        return asHolder(`activations/${command.activationId}/release`);
       case 'request-release':
-        return asHolder(`activations/${command.binding}/release-request`);
+        return asHolder(`activations/${command.activationId}/release-request`);
       case 'change-license':
         return asStaff('PATCH', `licenses/${this.license_id}`, toRequestBody(command.terms));
       case 'rekey':

@@ -19,7 +19,7 @@ export interface State {
 export function* statesAfter({ state, holders }: State, operation: Operation): Generator<State> {
   const { command, outcome, clock, observedId } = operation;
   const observed =
-    outcome ?? (observedId === undefined ? undefined : { result: 'unknown', binding: observedId });
+    outcome ?? (observedId === undefined ? undefined : { result: 'unknown', activationId: observedId });
   if (command.type === 'read-views') {
     if (outcome === null || areViewsExpected(state, holders, (outcome as ViewsOutcome).views))
       yield { state, holders };
@@ -43,20 +43,20 @@ const MINUTE_MS = 60_000;
 /** A key of the state. Two states with the same key have the same possible continuations. */
 export function keyOf({ state }: State): string {
   const licenses = state.licenses.map((license) => {
-    const { bindings, ended_at: _, end_changed_at: __, ...rest } = license;
-    // The order of bindings only shows which was added first, so their keys are sorted.
-    const keys = bindings.map((binding) => JSON.stringify(keyOfBinding(license, binding)));
+    const { activations, ended_at: _, end_changed_at: __, ...rest } = license;
+    // The order of activations only shows which was added first, so their keys are sorted.
+    const keys = activations.map((activation) => JSON.stringify(keyOfActivation(license, activation)));
     // A later replacement of the key is stored with the time of the latest activation or a later one, so that time is part of the
     // key of the state. Minutes suffice: clocks differ by less than one, unless a fault has set a clock.
-    const latest = Math.max(0, ...bindings.map(({ activated_at }) => activated_at));
-    return { ...rest, latest: Math.floor(latest / MINUTE_MS), bindings: keys.toSorted() };
+    const latest = Math.max(0, ...activations.map(({ activated_at }) => activated_at));
+    return { ...rest, latest: Math.floor(latest / MINUTE_MS), activations: keys.toSorted() };
   });
   return JSON.stringify([licenses, state.erased]);
 }
 
 // The time of an activation matters only because of the keys that were replaced after it.
-function keyOfBinding({ replaced_at }: License, binding: License['bindings'][number]) {
-  const { activated_at, ended, requests, ...rest } = binding;
+function keyOfActivation({ replaced_at }: License, activation: License['activations'][number]) {
+  const { activated_at, ended, requests, ...rest } = activation;
   const knownKeys = ended ? null : replaced_at.map((at) => at >= activated_at);
   return { ...rest, ended: ended?.reason, knownKeys, requests: requests.map(({ decision }) => decision) };
 }
@@ -65,15 +65,15 @@ function copyState({ licenses, ...state }: ModelState): ModelState {
   return {
     ...state,
     erased: [...state.erased],
-    deletedBindings: [...state.deletedBindings],
+    deletedActivations: [...state.deletedActivations],
     licenses: licenses.map((license) => ({
       ...license,
       replaced_at: [...license.replaced_at],
       reports: license.reports && [...license.reports],
-      bindings: license.bindings.map((binding) => ({
-        ...binding,
-        ended: binding.ended && { ...binding.ended },
-        requests: binding.requests.map((request) => ({ ...request })),
+      activations: license.activations.map((activation) => ({
+        ...activation,
+        ended: activation.ended && { ...activation.ended },
+        requests: activation.requests.map((request) => ({ ...request })),
       })),
     })),
   };
@@ -125,17 +125,19 @@ function toComparableLicense(value: unknown): unknown {
 
 /** Gives each activation whose response was lost the id of an equal activation in the view. Each id is given only once. */
 function withShownIds(state: ModelState, shown: ShownLicense | null): ModelState {
-  const [{ bindings }] = state.licenses as [License];
-  if (!shown || bindings.every(({ id }) => id !== UNKNOWN_ID)) return state;
+  const [{ activations }] = state.licenses as [License];
+  if (!shown || activations.every(({ id }) => id !== UNKNOWN_ID)) return state;
   const named = copyState(state);
-  const unassigned = shown.activations.filter(({ id }) => bindings.every((binding) => binding.id !== id));
-  for (const binding of named.licenses[0]!.bindings.filter(({ id }) => id === UNKNOWN_ID)) {
-    const state = binding.ended?.reason ?? 'active';
-    const { hostname_hint } = binding;
+  const unassigned = shown.activations.filter(({ id }) =>
+    activations.every((activation) => activation.id !== id),
+  );
+  for (const activation of named.licenses[0]!.activations.filter(({ id }) => id === UNKNOWN_ID)) {
+    const state = activation.ended?.reason ?? 'active';
+    const { hostname_hint } = activation;
     const at = unassigned.findIndex((each) =>
       isDeepStrictEqual(hintAndState(each), { hostname_hint, state }),
     );
-    if (at >= 0) binding.id = unassigned.splice(at, 1)[0]!.id;
+    if (at >= 0) activation.id = unassigned.splice(at, 1)[0]!.id;
   }
   return named;
 }

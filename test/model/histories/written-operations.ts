@@ -19,7 +19,7 @@ export const stateWithLicense = (members: Partial<License> = {}): State => ({
   state: {
     now: NOW,
     erased: [],
-    deletedBindings: [],
+    deletedActivations: [],
     licenses: [
       {
         email: EMAIL,
@@ -35,7 +35,7 @@ export const stateWithLicense = (members: Partial<License> = {}): State => ({
         end_changed_at: 0,
         is_deleted: false,
         reports: null,
-        bindings: [],
+        activations: [],
         ...members,
       },
     ],
@@ -70,27 +70,31 @@ export const activate = (machine: string, times: Times, id: string, { inUse = 1,
     machines_in_use: inUse,
     expires_at: null,
   };
-  return operation({ type: 'activate', ...request }, '201', times, { binding: id, ...members });
+  return operation({ type: 'activate', ...request }, '201', times, { activationId: id, ...members });
 };
 export const refusedActivate = (machine: string, times: Times) => {
   const { command } = activate(machine, times, UNKNOWN_ID);
   const members = { machines_allowed: 1, machines_in_use: 1 };
   return operation(command as Command, '409 machine_limit_reached stop', times, members);
 };
-export const release = (binding: string, times: Times) =>
-  operation({ type: 'release', licenseIndex: 0, binding }, '200', times, { state: 'released' });
-const heartbeatCommand = (binding: string): Command => ({
+export const release = (activationId: string, times: Times) =>
+  operation({ type: 'release', licenseIndex: 0, activationId }, '200', times, { state: 'released' });
+const heartbeatCommand = (activationId: string): Command => ({
   type: 'heartbeat',
   licenseIndex: 0,
-  binding,
+  activationId,
   app_version: UNRESTRICTED_VERSION,
   token: '',
   telemetry: false,
 });
-export const heartbeat = (binding: string, times: Times) =>
-  operation(heartbeatCommand(binding), '200', times, { binding, expires_at: null, telemetry: false });
-export const refusedHeartbeat = (binding: string, times: Times) =>
-  operation(heartbeatCommand(binding), '403 binding_released stop', times);
+export const heartbeat = (activationId: string, times: Times) =>
+  operation(heartbeatCommand(activationId), '200', times, {
+    activationId,
+    expires_at: null,
+    telemetry: false,
+  });
+export const refusedHeartbeat = (activationId: string, times: Times) =>
+  operation(heartbeatCommand(activationId), '403 binding_released stop', times);
 
 /** The same operation as if its response had been lost. `withoutResponse` keeps the id that a received response showed. */
 export function withLostResponse(each: Operation): Operation {
