@@ -70,5 +70,8 @@ export function choosePrimary(
     .filter((state) => roleOf(state, newest) === 'primary');
   // Two addresses may lead to one server, which then counts once.
   const servers = new Set(primaries.map(({ answer }) => answer.started_at));
-  return primaries.find(({ address }) => address === current) ?? (servers.size === 1 ? primaries[0] : undefined);
+  return (
+    primaries.find(({ address }) => address === current) ??
+    (servers.size === 1 ? primaries[0] : undefined)
+  );
 }

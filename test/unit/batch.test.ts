@@ -4,7 +4,7 @@ import { isTemporaryDatabaseError } from '../../src/database/temporary-errors.js
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('a caller above the limit of waiting callers gets a connection error, until there is capacity again', async () => {
+test('a caller above the limit of waiting callers gets a temporary error, until there is capacity again', async () => {
   // For each running batch a function that ends it.
   const finishRunning: (() => void)[] = [];
   const run = (items: number[]) =>

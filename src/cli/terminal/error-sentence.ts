@@ -23,6 +23,7 @@ export function errorSentence(error: unknown): string {
   if (!(error instanceof Error)) return 'An unknown error occurred.';
   if (error instanceof Problem) return problemDetail(error);
   const { code } = driverErrorOf(error);
-  if (isTemporaryDatabaseError(error)) return `The database does not answer (${String(code ?? error.message)}).`;
+  if (isTemporaryDatabaseError(error))
+    return `The database does not answer (${String(code ?? error.message)}).`;
   return oneSentence(error.message || String(code ?? error.name));
 }
