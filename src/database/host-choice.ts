@@ -71,7 +71,6 @@ export function choosePrimary(
   // Two addresses may lead to one server, which then counts once.
   const servers = new Set(primaries.map(({ answer }) => answer.started_at));
   return (
-    primaries.find(({ address }) => address === current) ??
-    (servers.size === 1 ? primaries[0] : undefined)
+    primaries.find(({ address }) => address === current) ?? (servers.size === 1 ? primaries[0] : undefined)
   );
 }
