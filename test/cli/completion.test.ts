@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { createProgram } from '../../src/cli/program.js';
-import { placesOf } from '../../src/cli/completion/words.js';
+import { completionContexts } from '../../src/cli/completion/words.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 
 /*
@@ -11,7 +11,7 @@ import { Terminal } from '../support/processes/cli-harness.js';
 
 const scripts: Record<string, string> = {};
 const terminal = new Terminal({});
-const places = placesOf(await createProgram(['help']));
+const contexts = completionContexts(await createProgram(['help']));
 for (const shell of ['bash', 'zsh', 'fish']) {
   const { code, stdout } = await terminal.run(['completion', shell]);
   expect(code).toBe(0);

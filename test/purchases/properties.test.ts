@@ -7,7 +7,7 @@ import { Service } from '../support/harness.js';
 import { buyerOf, mails, sendReport, readPurchase, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 
 // The machine limit is never reached, so that only a purchase ends an activation.
-const environment = { ...TAKES_PURCHASES, DEFAULT_MACHINES_PER_LICENSE: '9' };
+const environment = { ...PURCHASE_SETTINGS, DEFAULT_MACHINES_PER_LICENSE: '9' };
 /** Two instances with one database, as behind a load balancer. */
 const one = await Service.start({ environment });
 const two = await Service.start({ environment, databaseUrl: one.databaseUrl, dataDir: one.dataDir });

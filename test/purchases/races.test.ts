@@ -10,7 +10,7 @@ import {
 
 const ROUNDS = Array.from({ length: 20 }, (_, round) => round + 1);
 
-const environment = { ...TAKES_PURCHASES, DEFAULT_MACHINES_PER_LICENSE: '3' };
+const environment = { ...PURCHASE_SETTINGS, DEFAULT_MACHINES_PER_LICENSE: '3' };
 /** Two instances with one database, as behind a load balancer. */
 const one = await Service.start({ environment });
 const two = await Service.start({ environment, databaseUrl: one.databaseUrl, dataDir: one.dataDir });
