@@ -31,7 +31,7 @@ const headerOf = (token: string) => JSON.parse(part(token, 0)) as { kid: string 
 const claimsOf = (token: string) => JSON.parse(part(token, 1)) as { sub: string };
 
 /** A client that sends heartbeats until the simulation stops. After `reactivate` it activates again. */
-export class SimulatedClient {
+class SimulatedClient {
   heartbeatCount = 0;
   /** The number of activations after `reactivate`. */
   reactivationCount = 0;
