@@ -1,5 +1,6 @@
 // Measures license import: npm run bench:import [-- --rows N] [--kill-rows N] [--seed N] [--write]. For the export of each vendor it
-// imports a file in one run, and another one in a run that is killed again and again. Then each holder signs in by the old key.
+// imports a file in one run, and another one in a run that is killed again and again. Then each holder signs in by the previous
+// key.
 import { parseArgs } from 'node:util';
 import { option, parseWholeNumbers } from '../command.mjs';
 import { postgresVersion, runPageBench } from '../run.mjs';

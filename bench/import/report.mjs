@@ -29,8 +29,8 @@ The time includes the start of the command. Each license was in the database onc
 ## Killed and started again
 
 The command was killed (SIGKILL) at random moments and started again with the same file, until a run ended by itself; one more run
-then found every license imported. Afterwards each holder signed in to the portal by the old key, in lower case, and the address. A
-tenth of the keys was also tried with another address, and was refused.
+then found every license imported. Afterwards each holder signed in to the portal by the previous key, in lower case, and the
+address. A tenth of the keys was also tried with another address, and was refused.
 
 ${table([
   [

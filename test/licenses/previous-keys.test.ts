@@ -71,7 +71,7 @@ describe('an imported license', () => {
   beforeAll(() => importLicenses({ key, email }));
 
   test.each([key, key.toUpperCase(), ` ${key.replaceAll('-', ' ')} `, `“${key}”`])(
-    'is opened in the portal by its old key, as people type it: %s',
+    'is opened in the portal by its previous key, as people type it: %s',
     async (typed) => {
       const holder = await new Browser(service).signInByKey({
         email: 'Holder@Example.com',
@@ -85,7 +85,7 @@ describe('an imported license', () => {
     },
   );
 
-  test('is found by staff and by license show under its old key', async () => {
+  test('is found by staff and by license show under its previous key', async () => {
     const [id] = await idOf(email);
     const headers = await staffHeaders(service, 'support');
     const search = await service.call('POST', '/support/api/licenses/search', { license_key: key }, headers);
@@ -98,7 +98,7 @@ describe('an imported license', () => {
     expect(stdout).toMatch(/^Replaces +the key ending in 8ABE$/m);
   });
 
-  test('is not activated by its old key, and is activated by the new one', async () => {
+  test('is not activated by its previous key, and is activated by the new one', async () => {
     const license = { email, license_key: key };
     expect((await service.activate(license, 'machine')).json).toMatchObject({ code: 'invalid_request' });
     const [id] = await idOf(email);
@@ -106,7 +106,7 @@ describe('an imported license', () => {
     expect((await service.activate({ email, license_key: license_key! }, 'machine')).status).toBe(201);
   });
 
-  test('is not opened by its old key any more after its new key was replaced', async () => {
+  test('is not opened by its previous key any more after its new key was replaced', async () => {
     const [id] = await idOf(email);
     await licenses().rekey(id!, AUDIT_CONTEXT);
     expect((await signIn(email, key)).json).toMatchObject({ code: 'license_not_found' });
@@ -161,7 +161,7 @@ describe('the refund of an old transaction', () => {
 });
 
 describe('a transaction that the processor reported before the import', () => {
-  test('keeps its license, which gets the old key, and is not mailed again', async () => {
+  test('keeps its license, which gets the previous key, and is not mailed again', async () => {
     const email = 'both@example.com';
     const { license_id } = await purchases().record({ transaction_id: 'both', status: 'paid', email });
     expect(await importLicenses({ key: 'BOTH-0001-ABCD', email, transaction: 'both' })).toMatchObject({
@@ -204,7 +204,7 @@ describe('a transaction that the processor reported before the import', () => {
   });
 });
 
-test('an erasure removes the old key, and the same file does not bring the holder back', async () => {
+test('an erasure removes the previous key, and the same file does not bring the holder back', async () => {
   const email = 'erased@example.com';
   const rows = [
     { key: 'ERASED-0001-ABCD', email, transaction: 'erased' },
@@ -228,7 +228,7 @@ test('an erasure removes the old key, and the same file does not bring the holde
   expect(await idOf(email)).toEqual([]);
 });
 
-test('the export of the data of a holder has the end of the old key', async () => {
+test('the export of the data of a holder has the end of the previous key', async () => {
   const email = 'export@example.com';
   await importLicenses({ key: 'EXPORT-0001-4F2A', email });
   const holder = await new Browser(service).signInByCode(email);
