@@ -17,7 +17,7 @@ export function retentionCommands(retention: Command): void {
   retention
     .command('run')
     .description('delete data whose period has ended, as the schedule does every hour')
-    .option('--as-of <when>', 'the day to run for (default: now)', moment('--as-of'))
+    .option('--as-of <when>', 'the day or time to run for (default: now)', moment('--as-of'))
     .option('--dry-run', 'count what would be deleted, and change nothing')
     .action(run);
 }

@@ -34,7 +34,7 @@ export function staffCommands(staff: Command): void {
     .addOption(
       choiceOption(
         '--role <role>',
-        'support reads licenses, releases machines, mails keys and sets the states of crash groups',
+        'support reads, releases machines, mails keys and sets the states of crash groups; admin may do everything',
         ROLES,
       ).makeOptionMandatory(),
     )
