@@ -11,13 +11,13 @@ console.info(`MOORING_SEED=${SEED}`);
 const MINUTE_SECONDS = 60;
 const HOUR_SECONDS = 60 * MINUTE_SECONDS;
 
-/** Returns the times of requests that are refused at once. */
+/** Returns the times of requests that are refused within a few seconds. */
 function refuse(count: number, perSecond: number, random: Random): number[] {
   const times = new ReturnTimes();
   return Array.from({ length: count }, (_, index) => times.next(index / 10, perSecond, random.unit()));
 }
 
-test('requests that were refused at once return as fast as the service can answer them', () => {
+test('requests that were refused together return as fast as the service can answer them', () => {
   const random = new Random(SEED);
   const perSecond = 500;
   const seconds = refuse(100_000, perSecond, random);

@@ -8,7 +8,7 @@ const MAX_SECONDS = 6 * 3600;
 
 /**
  * Gives each refused request a time to return, so that together they return as fast as the service can answer them: the more were
- * refused, the later the next one returns. Requests that were refused at once therefore do not return at once.
+ * refused, the later the next one returns. Requests that were refused at the same time therefore return at different times.
  */
 export class ReturnTimes {
   /** When the request that was refused last returns, in milliseconds of the clock. */
