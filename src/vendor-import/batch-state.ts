@@ -51,7 +51,8 @@ const SELECT_LICENSES = `
 
 /**
  * Reads what the database has of the licenses of a batch.
- * @param isLocked whether the purchases are locked until the end of the transaction: before licenses, as a purchase report does
+ * @param isLocked whether the purchases are locked until the end of the transaction. A purchase report also locks its purchase
+ *   before licenses, so the two cannot deadlock.
  */
 export async function readBatchState(
   manager: EntityManager,
