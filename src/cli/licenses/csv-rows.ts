@@ -10,13 +10,13 @@ import { progressBar } from '../terminal/progress-bar.js';
 
 /** How the rows of a CSV file are read. */
 interface CsvOptions {
-  /** The characters of which the first one in the header is the delimiter. */
+  /** Matches the possible delimiters. The first match in the header is the delimiter of the file. */
   readonly delimiters?: RegExp;
   /** The largest size of a row. Without a limit, a missing closing quotation mark would make the rest of the file one row. */
   readonly maxRowBytes?: number;
 }
 
-/** Opens a file to read it. @throws CommandError if it is none, or cannot be read */
+/** Opens a file to read it. @throws CommandError if the path is not a file, or the file cannot be read */
 export async function openFile(path: string): Promise<FileHandle> {
   const refuse = (error: unknown): never => {
     throw fileError(path, error);
@@ -66,7 +66,7 @@ export async function* csvRows(
   return undefined;
 }
 
-/** Finds the delimiter: the first of them in the header outside quotation marks. No column name without these contains one. */
+/** Returns the first of `delimiters` in the header outside quotation marks, because a quoted column name may contain one. */
 async function delimiterOf(file: FileHandle, delimiters: RegExp): Promise<string> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(1024), 0, 1024, 0);
   const header = buffer.toString('latin1', 0, bytesRead).replaceAll(/"[^"]*"/g, '');

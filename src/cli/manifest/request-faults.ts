@@ -3,7 +3,7 @@ const UNKNOWN_AUTHORITY = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHA
 /** The codes of errors about a certificate, such as CERT_HAS_EXPIRED and ERR_TLS_CERT_ALTNAME_INVALID. */
 const CERTIFICATE = /CERT/;
 
-/** Returns the code of the error on which a request failed, which `fetch` hides in a chain of causes; its message without a code. */
+/** Returns the code of the error that failed a request, or its message if it has no code. `fetch` hides it in a chain of causes. */
 export function causeOf(error: unknown): string {
   const { cause, code, message } = error as Error & { code?: unknown };
   if (cause !== undefined) return causeOf(cause);
