@@ -162,7 +162,8 @@ export class DatabaseHosts {
     const host = this.#hosts.find((each) => each.address === address)!;
     if (role !== this.wanted) throw new Error(`Connection terminated: the server is ${role}`);
     if (this.wanted === 'primary' && known) this.#known = { ...known, timeline: answer.timeline };
-    // The server has been promoted since the search, or another connection has found another host meanwhile.
+    // If this host is not the chosen one: a newer timeline means that it was promoted after the search. Otherwise another host was
+    // chosen while this connection was opened.
     const isNewer = answer.timeline > (this.#current?.timeline ?? 0);
     if (address === this.#current?.host.address || isNewer) this.#use({ host, timeline: answer.timeline });
     else throw new Error(`Connection terminated: the ${this.wanted} is another host`);

@@ -38,7 +38,7 @@ export async function readHost(client: pg.ClientBase): Promise<HostAnswer> {
 /** Asks a server over a new connection. @throws the error of the connection, at the latest after `hostSearch` milliseconds */
 export async function askHost(url: string): Promise<HostAnswer> {
   const client = new pg.Client({ connectionString: url, application_name: 'mooring (host search)' });
-  // The statement rejects with the error.
+  // An error event without a listener would end the process. The pending call rejects with the same error.
   client.on('error', () => undefined);
   const answer = client.connect().then(readHost);
   try {

@@ -114,7 +114,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     await this.dataSource.transaction(async (manager) => {
       // The lock serializes publishers: the live manifest cannot change between the check and the insert.
       await execute(manager, 'select pg_advisory_xact_lock($1)', [LOCKS.publish]);
-      // They are read over this connection: the others of the pool may all be waiting for the lock.
+      // The manifests are read over the connection of this transaction: all others of the pool may be waiting for the lock.
       const published = await readAllPublished(manager);
       refuseUnpublishable(content, { ...published, product: this.config.product, now, isWithdrawal });
       const sequence = String(content.sequence);
