@@ -1,6 +1,6 @@
 /**
- * How many months the rows of these tables are kept. The support page names the periods in its texts, and reads them here, because
- * the retention policy depends on settings that a page does not have.
+ * How many months the rows of a table are kept, or an activation stays active after the end of its license. The support page names
+ * the periods in its texts, and reads them here, because the retention policy depends on settings that a page does not have.
  */
 export const KEPT_MONTHS = {
   activation: 12,
