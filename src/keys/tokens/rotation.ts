@@ -13,7 +13,8 @@ export class RotationError extends Error {}
 
 /**
  * Rotates the keys (docs/keys.md#token-key-ring): the `next` key becomes `active`, the former `active` key becomes `verifying`, and a
- * new `next` key is created. No instance restarts, and no token is refused. A ring without a `next` key only gets a `next` key.
+ * new `next` key is created. No instance restarts, and no token is refused unless a clock is wrong (`promote`). A ring without a
+ * `next` key only gets a `next` key.
  * @param dir holds the PEM files and ring.json
  * @returns the ring as it is now
  * @throws RotationError if the `next` key is younger than 5 seconds, if another command changes the ring, or if the folder cannot
