@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { node24, step } from './prepare.mjs';
 
-/** The file system in memory of Linux. */
+/** The in-memory file system (tmpfs) of Linux. */
 const MEMORY_FILE_SYSTEM = '/dev/shm';
 /** `/dev/shm` is used only if it and the memory each have this much free space. A run needs about 300 MB. */
 const MIN_FREE_BYTES = 4 * 2 ** 30;

@@ -67,7 +67,7 @@ function computeGrowth(moves) {
   return { nights, time: ratio('ms'), processor: ratio('processorMs'), stored: moves.at(-1).stored };
 }
 
-/** Computes what clients cost that send heartbeats at an even rate, from the load that was measured. */
+/** Computes the costs of clients that send heartbeats at an even rate, from a measured load. */
 function cost({ load, clients, nights, heartbeats, monthsKept }) {
   const rate = heartbeatsPerSecond(clients);
   const rowsADay = clients * HEARTBEATS_A_DAY;

@@ -68,7 +68,7 @@ async function measureWork(postgres, work) {
   return { ms, wal, processorMs, temporary, result: value };
 }
 
-/** The bytes that sorts have written to temporary files. A connection reports them when it ends. */
+/** The bytes that sorts have written to temporary files. A connection reports them at the latest when it ends. */
 async function readTemporaryBytes(postgres) {
   const sql = 'select temp_bytes::float8 as bytes from pg_stat_database where datname = current_database()';
   return (await postgres.query(sql))[0].bytes;
