@@ -227,7 +227,7 @@ test('a redirect is not followed, and an answer that is no 2xx is a failure', as
   expect(receiver.received).toHaveLength(6);
 });
 
-test('a receiver that does not answer, sends an endless answer or closes the connection holds no instance up', async () => {
+test('a receiver that does not answer, sends an endless answer or closes the connection does not block an instance', async () => {
   const silent = createServer((request, response) => {
     if (request.headers['user-agent'] !== undefined) response.writeHead(200).write('endless');
   }).listen(0, '127.0.0.1');

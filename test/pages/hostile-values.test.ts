@@ -181,6 +181,7 @@ test('a message about a machine with a long label stays in the window, and apart
   await button(page, 'Change …').click();
   await expectApart(page.locator('.toasts'), dialog(page));
   await button(dialog(page), 'Cancel').click();
+  // The key Z undoes the latest pending release, so no release is sent.
   for (let left = labels.length; left > 0; left -= 1) await page.keyboard.press('z');
 });
 

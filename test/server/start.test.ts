@@ -178,12 +178,13 @@ describe('with an existing database', () => {
   });
 
   test('if port 3000 is in use and no port is set, the service uses the next free port and prints it', async () => {
-    // If another process uses the port already, the test works as well. The doctor asks whether Mooring answers there.
+    // If another process uses the port already, the test works as well. `findFaults` below runs
+    // `mooring doctor`, which asks this port whether Mooring answers there.
     const taken = createServer((socket) => socket.destroy()).listen(3000, '127.0.0.1');
     await Promise.race([once(taken, 'listening'), once(taken, 'error')]).catch(() => undefined);
     const server = await launch({ DATABASE_URL: database.url }).ready();
     const { url } = await readPrintedCall(server);
-    // The tests run PostgreSQL as its superuser.
+    // The tests connect to PostgreSQL as its superuser, which the check `role` reports.
     expect(await findFaults({ DATABASE_URL: database.url })).toMatchObject([{ check: 'role' }]);
     taken.close();
     expect(Number(new URL(url).port)).toBeGreaterThan(3000);
