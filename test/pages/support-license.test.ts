@@ -272,6 +272,19 @@ test('several machines of a license are selected by keyboard, and released with 
   expect(await page.locator('main img, main script, .toasts img').count()).toBe(0);
 });
 
+test('a key counts that is pressed as soon as the rows are shown, before their first frame', async () => {
+  const license = await issueLicense('quick@example.com');
+  for (const name of ['Studio', 'Office']) await activateMachine(service, license, name);
+  const page = await browser.openPage(origin);
+  await page.addInitScript(
+    'window.requestAnimationFrame = (work) => setTimeout(work, 500); window.cancelAnimationFrame = clearTimeout',
+  );
+  await openAs(page, origin, service, 'support', `#license/${license.license_id}`);
+  await row(page, 'Studio').waitFor();
+  for (const key of ['j', 'x', 'j', 'x']) await page.keyboard.press(key);
+  await expectText(page, '2 selected');
+});
+
 test('a list of 500 machines can be filtered, and is shown in full on request', async () => {
   const license = await issueLicense('company@example.com', 600);
   await service.sql(

@@ -36,7 +36,7 @@ export function Dialog({ title, children, onClose, warning = false }: Props) {
   escape.current = closeOrWarn;
   // The browser's own handling of Escape can be prevented only once: at the second Escape the browser would close this dialog, and also
   // the one below it. The event is handled by the window, because the focus may have left the dialog.
-  useEffect(() => {
+  useLayoutEffect(() => {
     const handle = (event: KeyboardEvent) => {
       if (event.key !== 'Escape' || event.isComposing || event.defaultPrevented) return;
       if (frontDialog() !== element.current) return;
