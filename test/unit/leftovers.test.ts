@@ -153,6 +153,21 @@ test('the last step at the end of a file runs first, and a step that hangs fails
   expect(steps).toEqual(['begun last', 'begun first']);
 });
 
+test('a text that is written at the end of a file does not reach the console of Jest, which would fail the file', async () => {
+  const environment = await endedEnvironment();
+  const own = console;
+  const [before, ofJest] = [jest.spyOn(own, 'log').mockImplementation(() => undefined), jest.fn()];
+  globalThis.console = Object.create(own, { log: { value: ofJest } }) as Console;
+  afterThisFile(() => console.log('late'));
+  try {
+    await environment.teardown();
+  } finally {
+    globalThis.console = own;
+  }
+  expect(ofJest).not.toHaveBeenCalled();
+  expect(before).toHaveBeenCalledWith('late');
+});
+
 test('a failure at the end of a file is reported, and the process is cleaned up nevertheless', async () => {
   const environment = await endedEnvironment();
   const { exit } = process;

@@ -73,6 +73,8 @@ export default class ProcessEnvironment {
   /** Fails the file if its end failed, or if it left something behind that could affect a later file of this process. */
   async teardown() {
     const problems = [];
+    // Jest's console fails the file from now on, and a library may write to it while a service ends.
+    globalThis.console = this.#console;
     // What was started last may use what was started before it, so it ends first.
     for (const work of (globalThis[AFTER_FILE]?.splice(0) ?? []).toReversed()) {
       try {
@@ -85,7 +87,6 @@ export default class ProcessEnvironment {
     this.#timers.useRealTimers();
     delete globalThis[TEST_TIMEOUT];
     process.exit = this.#exit;
-    globalThis.console = this.#console;
     this.#profile?.write();
     // A file that could not be loaded has an error already, and Jest has not cleaned the process up.
     if (!this.#hasJestCleanedUp) return JEST_EVENTS.forEach((name) => process.removeAllListeners(name));
