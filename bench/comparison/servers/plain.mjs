@@ -1,6 +1,5 @@
 // The "plain" server: handwritten Fastify and pg, with one query after the other for each request.
 import { randomUUID } from 'node:crypto';
-import Fastify from 'fastify';
 import pg from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import { hostnameHintField } from '../../../src/fields/hostname-hint.js';
@@ -12,15 +11,9 @@ import { readLicenseKey } from '../../../src/keys/license-key-text.js';
 import { machineDigest } from '../../../src/keys/tokens/license-token.js';
 import { isVersion } from '../../../src/keys/manifests/signed-manifest.js';
 import { canonicalEmail } from '../../../src/fields/email.js';
+import { listenWith } from './fastify.mjs';
 import { listLicenses } from './plain-portal.mjs';
-import {
-  tokenResponseFor,
-  verifyToken,
-  databaseUrl,
-  checkLicense,
-  POOL_SIZE,
-  loadVersions,
-} from './shared.ts';
+import { tokenResponseFor, verifyToken, databaseUrl, checkLicense, POOL_SIZE } from './shared.ts';
 
 const COLUMNS = ['id', 'received_on', ...TELEMETRY_NAMES];
 const INSERT_TELEMETRY = `insert into telemetry_inbox (${COLUMNS.join(', ')})
@@ -116,16 +109,9 @@ function activationResponse({ id, expires_at, machines_allowed }, stored, machin
   return { ...answer, activation, license: { ...license, machines_allowed, machines_in_use } };
 }
 
-export async function listen() {
-  const { rows } = await pool.query('select signed from manifest order by sequence desc limit 1');
-  loadVersions(rows[0].signed);
-  const fastify = Fastify();
-  fastify.setErrorHandler((error, _request, reply) =>
-    reply.code(error.status ?? 500).send({ code: error.code ?? 'internal_error' }),
-  );
-  fastify.post('/v1/heartbeat', ({ body }) => heartbeat(body));
-  fastify.post('/v1/activate', ({ body }, reply) => activate(body, reply));
-  fastify.get('/portal/api/session', ({ headers }) => listLicenses(pool, headers.cookie));
-  await fastify.listen({ port: 0, host: '127.0.0.1' });
-  return fastify.server.address().port;
-}
+export const listen = () =>
+  listenWith(pool, (fastify) => {
+    fastify.post('/v1/heartbeat', ({ body }) => heartbeat(body));
+    fastify.post('/v1/activate', ({ body }, reply) => activate(body, reply));
+    fastify.get('/portal/api/session', ({ headers }) => listLicenses(pool, headers.cookie));
+  });
