@@ -8,13 +8,14 @@ import { ErasureService } from './erasure.service.js';
 const RETRY_MS = 30_000;
 
 /**
- * Repeats the erasures that are missing in the database: at the start, before any request is served, those that the restore of a
- * backup has undone; and when the primary has moved, those that an asynchronous failover has lost.
+ * Repeats the erasures that the database lacks: at the start, before the first request is answered, because a backup may have been
+ * restored; and when the primary has moved, because a standby may have been promoted without the last commits.
  */
 @Injectable()
 export class ErasureReplay implements OnModuleInit, OnApplicationShutdown {
   #endListening: (() => void) | undefined;
   #retry: NodeJS.Timeout | undefined;
+  #isShuttingDown = false;
 
   constructor(
     private readonly erasures: ErasureService,
@@ -28,6 +29,7 @@ export class ErasureReplay implements OnModuleInit, OnApplicationShutdown {
   }
 
   onApplicationShutdown(): void {
+    this.#isShuttingDown = true;
     this.#endListening?.();
     clearTimeout(this.#retry);
   }
@@ -37,6 +39,8 @@ export class ErasureReplay implements OnModuleInit, OnApplicationShutdown {
     try {
       await this.erasures.replay();
     } catch (error) {
+      // The shutdown has closed the connections of a replay in progress.
+      if (this.#isShuttingDown) return;
       this.log.failed('erasures not repeated', error);
       this.#retry = setTimeout(() => void this.replayAfterMove(), RETRY_MS).unref();
     }

@@ -31,6 +31,7 @@ async function pass(milliseconds: number): Promise<void> {
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => {
   replay.mockReset();
+  logged.length = 0;
   jest.useRealTimers();
 });
 
@@ -74,4 +75,16 @@ test('the shutdown ends the repetition', async () => {
   provider.onApplicationShutdown();
   await pass(60_000);
   expect(replay).toHaveBeenCalledTimes(2);
+});
+
+test('a replay that fails during the shutdown is neither logged nor repeated', async () => {
+  const provider = newReplay();
+  await provider.onModuleInit();
+  replay.mockRejectedValueOnce(new Error('closed'));
+  move();
+  provider.onApplicationShutdown();
+  await pass(0);
+  await pass(60_000);
+  expect(replay).toHaveBeenCalledTimes(2);
+  expect(logged).toEqual([]);
 });
