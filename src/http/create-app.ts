@@ -22,7 +22,7 @@ import { compressResponses } from './responses/compress-responses.js';
 import { responseRecord, logResponse, logResponses } from './responses/response-log.js';
 import { PreparedRoute, servePrepared } from './responses/prepared-response.js';
 import { RequestCounts } from './responses/request-counts.js';
-import { addSecurityHeaders, SECURITY_HEADERS } from './responses/security-headers.js';
+import { addSecurityHeaders } from './responses/security-headers.js';
 
 /** The largest request body; routes with `RAW_BODY` have a limit of their own (docs/contract.md#common-rules). */
 const BODY_LIMIT_BYTES = 16 * 1024;
@@ -55,7 +55,7 @@ export async function createApp(
     http: { requireHostHeader: false },
     // A request whose URL cannot be parsed reaches no hook, so it is answered and logged here.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
-      filter.answer(error, request, reply.headers(SECURITY_HEADERS));
+      filter.answer(error, request, reply);
       logResponse(responseRecord(request, reply), log, requestCounts);
     },
     clientErrorHandler: (error: Error, socket: Socket) =>

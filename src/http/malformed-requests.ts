@@ -3,6 +3,7 @@ import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { Config } from '../core/config.js';
+import { answerFirst } from './limits/answer-first.js';
 import { SECURITY_HEADERS } from './responses/security-headers.js';
 import { AppLogger } from '../core/logger.js';
 import { problem, problemDocument } from './problems/problem.js';
@@ -13,12 +14,22 @@ const latestResponses = new WeakMap<Socket, ServerResponse>();
 
 /**
  * Handles requests that Node would answer by itself, without a problem document: requests without the header `host`, and requests
- * with an unknown value of the header `expect`.
+ * with an unknown value of the header `expect`. It also handles the method `PRI`, with which HTTP/2 begins: Node accepts it from a
+ * request of HTTP/0.9, and no hook of Fastify would see it.
  */
 export function handleMalformedRequests(fastify: FastifyInstance): void {
   const { server } = fastify;
   server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
     latestResponses.set(socket, response);
+  });
+  answerFirst(server, ({ method, socket }) => {
+    if (method !== 'PRI') return false;
+    server.emit(
+      'clientError',
+      Object.assign(new Error('The method is PRI.'), { code: 'METHOD_PRI' }),
+      socket,
+    );
+    return true;
   });
   // RFC 9110, section 10.1.1: an unknown expectation may be ignored.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));

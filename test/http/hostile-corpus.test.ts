@@ -108,6 +108,16 @@ test('the corpus with changed bytes and mixed parts gets documented responses or
   );
 });
 
+test('a request with the method PRI, which Fastify has no hook for, is logged', async () => {
+  const before = service.logged.length;
+  const [answer] = await exchange(
+    service.url,
+    parts(bytesOf(ODD_REQUESTS['HTTP/2 preface without a version']!)),
+  );
+  expectProblem(answer!, 'malformed_request');
+  expect(linesSince(before)).toEqual([expect.stringContaining('"code":"METHOD_PRI"')]);
+});
+
 test('a request with the path MARKER gets the 404 that the tests above search for', async () => {
   const [answer] = await exchange(service.url, [request('GET', MARKER, undefined, 'connection: close\r\n')]);
   expectProblem(answer!, 'not_found');

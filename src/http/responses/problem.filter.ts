@@ -6,6 +6,7 @@ import { isTemporaryDatabaseError } from '../../database/temporary-errors.js';
 import { AppLogger } from '../../core/logger.js';
 import { Problem, problem, problemDocument, type ProblemCode } from '../problems/problem.js';
 import { RequestCounts } from './request-counts.js';
+import { SECURITY_HEADERS } from './security-headers.js';
 
 /** The problems for errors of Fastify and Nest, by status. */
 const BY_STATUS: Readonly<Record<number, ProblemCode>> = {
@@ -45,9 +46,10 @@ export class ProblemFilter implements ExceptionFilter {
     // `enforceDeadline` has already sent a response.
     if (reply.sent) return;
     if (this.requestCounts) this.requestCounts.problems[refusal.code] += 1;
+    // A hook of Nest refuses some URLs (`GET *`) before the hook that sets these headers.
     void reply
       .code(refusal.status)
-      .headers(refusal.headers)
+      .headers({ ...SECURITY_HEADERS, ...refusal.headers })
       .type('application/problem+json')
       .send(problemDocument(refusal, this.config.publicUrl, request.id));
   }

@@ -51,6 +51,9 @@ export const SMUGGLING_REQUESTS: Readonly<Record<string, string>> = {
 export const ODD_REQUESTS: Readonly<Record<string, string>> = {
   'HTTP/0.9': 'GET /v1/keys\r\n\r\n',
   'HTTP/2 preface': 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0',
+  'HTTP/2 preface without a version': 'PRI *HTTP/2.0\r\n\r\nSM\r\n\r\n',
+  'an asterisk as the target of a GET': get('*'),
+  'an asterisk before a path': get('*health/live'),
   'an upgrade to HTTP/2': get(
     '/v1/keys',
     'connection: Upgrade, HTTP2-Settings',
