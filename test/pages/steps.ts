@@ -49,7 +49,12 @@ export const nextFrame = (page: Page): Promise<unknown> =>
 /** Waits until an element has the focus, which the page moves after it has rendered a change. */
 export async function expectFocus(locator: Locator): Promise<void> {
   await locator.waitFor();
-  await until(() => locator.evaluate((element) => element === element.ownerDocument.activeElement));
+  await until(() => locator.evaluate((element) => element === element.ownerDocument.activeElement)).catch(
+    async (error: unknown) => {
+      const focused = await locator.page().evaluate<string>('document.activeElement.outerHTML.slice(0, 500)');
+      throw new Error(`the focus is on ${focused}`, { cause: error });
+    },
+  );
 }
 
 /** Uses up a release of a license that needs no support. */
