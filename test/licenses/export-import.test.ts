@@ -1,5 +1,7 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
+import { Command } from 'commander';
+import { importExportFile } from '../../src/cli/licenses/export-import.js';
 import { Service } from '../support/harness.js';
 import { Terminal, type Run } from '../support/processes/cli-harness.js';
 import { GUMROAD, KEYGEN, LEMON_SQUEEZY, PADDLE } from '../support/vendor-exports.js';
@@ -471,4 +473,23 @@ describe('a wrong use is refused in one sentence', () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(sentence);
   });
+});
+
+test('an import that is refused before its first row leaves no progress bar', async () => {
+  const file = terminal.file(write(`email,license key\n${'ada@bar.example,AAAA-1\n'.repeat(10_000)}`));
+  const refused = terminal.file(write('mended'));
+  const written: string[] = [];
+  const { stderr } = process;
+  const { isTTY } = stderr;
+  jest.spyOn(stderr, 'write').mockImplementation((piece) => written.push(String(piece)) > 0);
+  try {
+    stderr.isTTY = true;
+    const options = { from: 'gumroad', refused, mail: false, mailsPerMinute: 1 } as const;
+    await expect(importExportFile(file, options, new Command())).rejects.toThrow('is not overwritten');
+  } finally {
+    stderr.isTTY = isTTY;
+    jest.restoreAllMocks();
+  }
+  expect(written[0]).toMatch(/^\r/);
+  expect(written.at(-1)).toBe('\r\u001b[K');
 });

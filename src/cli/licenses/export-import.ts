@@ -52,7 +52,9 @@ export async function importExportFile(
   const path = fromWorkingDirectory(name);
   const format = exportFormat(options.from, options.map ?? {});
   await using file = await openFile(path);
-  const { header, rows } = await openExport(file, path, format);
+  const { header, ...exported } = await openExport(file, path, format);
+  // The end of the generator removes the progress bar, also if a step fails before all rows are read.
+  await using rows = exported.rows;
   const refusedFile = options.dryRun
     ? undefined
     : new RefusedFile(refusedPath(options.refused, path, header ? 'csv' : 'json'), header);
@@ -67,9 +69,6 @@ export async function importExportFile(
   } catch (error) {
     await refusedFile?.discard();
     throw error;
-  } finally {
-    // Ending the generator removes the progress bar, also if a step failed before all rows were read.
-    await rows.return(undefined);
   }
 }
 

@@ -1,6 +1,7 @@
+import type { FileHandle } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { ON_EXPIRY } from '../../core/config.js';
-import { importColumns, importLicenses, ImportError, type ImportRow } from '../../licenses/license-import.js';
+import { importColumns, importLicenses, ImportError } from '../../licenses/license-import.js';
 import { IMPORT_FIELDS, VENDORS } from '../../vendor-import/vendors.js';
 import { openLicenseKeys, withDatabase } from '../context/command-context.js';
 import { choiceOption, machines, ON_EXPIRY_TEXT, wholeNumber } from '../terminal/options.js';
@@ -82,7 +83,7 @@ async function importFile(name: string, command: Command): Promise<void> {
   const path = fromWorkingDirectory(name);
   await using file = await openFile(path);
   try {
-    const imported = await importRows(csvRows(file, path), command);
+    const imported = await importRows(file, path, command);
     print(command, { imported }, `${imported} ${imported === 1 ? 'license' : 'licenses'} imported.`);
   } catch (error) {
     if (error instanceof ImportError) error.faults.forEach(printMessage);
@@ -91,17 +92,14 @@ async function importFile(name: string, command: Command): Promise<void> {
 }
 
 /** Imports the rows of a file, of which the first is the header. @returns the number of licenses */
-async function importRows(rows: AsyncGenerator<ImportRow, undefined>, command: Command): Promise<number> {
-  try {
-    const header = await rows.next();
-    const columns = importColumns(header.value?.cells ?? []);
-    return await withDatabase(async (context) => {
-      // An empty database stores the check value of its secret here, because imported keys are not derived from the secret.
-      await openLicenseKeys(context);
-      return importLicenses(context, columns, rows, auditContextOf(command));
-    });
-  } finally {
-    // Ending the generator removes the progress bar, also if a step failed before all rows were read.
-    await rows.return(undefined);
-  }
+async function importRows(file: FileHandle, path: string, command: Command): Promise<number> {
+  // The end of the generator removes the progress bar, also if a step fails before all rows are read.
+  await using rows = csvRows(file, path);
+  const header = await rows.next();
+  const columns = importColumns(header.value?.cells ?? []);
+  return withDatabase(async (context) => {
+    // An empty database stores the check value of its secret here, because imported keys are not derived from the secret.
+    await openLicenseKeys(context);
+    return importLicenses(context, columns, rows, auditContextOf(command));
+  });
 }
