@@ -19,7 +19,7 @@ import {
   type MailAddress,
 } from './setting-values.js';
 import { SettingsReader, type Environment } from './settings-reader.js';
-import { readEventEndpoint, type EventEndpoint } from './webhook-settings.js';
+import { readEventEndpoint, type EventEndpoint } from './event-endpoint.js';
 
 export { ConfigError, type MailAddress };
 

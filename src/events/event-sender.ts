@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { rfc3339 } from '../core/clock.js';
 import { packageVersion } from '../core/package-version.js';
-import type { EventEndpoint } from '../core/webhook-settings.js';
+import type { EventEndpoint } from '../core/event-endpoint.js';
 import { EVENT_TIMES, type OutgoingEvent } from './outgoing-event.js';
 
 /** Signs events as Standard Webhooks requires, and sends them to EVENTS_URL. */

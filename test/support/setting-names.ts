@@ -4,7 +4,7 @@ const read = (file: string) => readFileSync(new URL(`../../src/core/${file}`, im
 
 /** The names of all settings that the service reads, in the order of its source. */
 export function settingNames(): Set<string> {
-  const source = read('config.ts') + read('brand.ts') + read('webhook-settings.ts');
+  const source = read('config.ts') + read('brand.ts') + read('event-endpoint.ts');
   const reads = source.matchAll(/\b(?:text|parse|integer|matching|oneOf|read\w*)\(\s*'([A-Z_0-9]+)'/g);
   return new Set([...reads].map(([, name]) => name!));
 }
