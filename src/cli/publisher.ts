@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { manifestCommands } from './manifest/manifest.js';
 import { endOnProcessEvents } from './process-events.js';
-import { commandNameIn, finishProgram, newProgram, runProgram } from './run.js';
+import { finishProgram, newProgram, runProgram } from './run.js';
 
 /*
  * The program of the command line for publishers: the commands of `manifest`. `npm run package:cli` makes one file of it, with
@@ -13,7 +13,6 @@ function build(args: readonly string[]): Promise<Command> {
     args,
     "Mooring's command line for publishers: signs, verifies and publishes versions.",
   );
-  commandNameIn(args);
   manifestCommands(mooring.command('manifest').description('sign and publish versions'));
   return Promise.resolve(finishProgram(mooring, () => build([])));
 }

@@ -9,9 +9,7 @@ import { errorSentence, oneSentence } from './terminal/error-sentence.js';
 import { actorName } from './terminal/options.js';
 import { printMessage, UsageError } from './terminal/output.js';
 
-/*
- * What the command line of the operator (program.ts) and that for publishers (publisher.ts) have in common.
- */
+// What the command line of the operator (program.ts) and that for publishers (publisher.ts) have in common.
 
 /**
  * Runs one command (docs/contract.md#command-line).
@@ -37,8 +35,12 @@ export async function runProgram(
   }
 }
 
-/** Makes the program without its commands. @param args decide how --version prints */
+/**
+ * Makes the program without its commands.
+ * @param args decide how --version prints @throws UsageError if an unknown option precedes the name of the command
+ */
 export function newProgram(args: readonly string[], description: string): Command {
+  refuseUnknownOptions(args.slice(0, commandIndex(args)));
   return (
     new Command('mooring')
       .description(description)
@@ -69,18 +71,11 @@ function versionText(args: readonly string[]): string {
   return args.includes('--json') ? JSON.stringify(versions) : `${versions.mooring} (Node ${versions.node})`;
 }
 
-/** Returns the name of the command in the arguments; empty without one. @throws UsageError if an unknown option precedes it */
-export function commandNameIn(args: readonly string[]): string {
-  const index = findCommandIndex(args);
-  refuseUnknownOptions(args.slice(0, index));
-  return args[index] ?? '';
-}
+/** Returns the name of the command in the arguments; empty without one. */
+export const commandNameIn = (args: readonly string[]): string => args[commandIndex(args)] ?? '';
 
-/**
- * Finds the index of the command's name: the first argument that is neither an option nor the value of `--as`. Without a command
- * it is the number of arguments.
- */
-function findCommandIndex(args: readonly string[]): number {
+/** The index of the command's name, the first argument that is neither an option nor the value of `--as`; without one, their number. */
+function commandIndex(args: readonly string[]): number {
   const index = args.findIndex((arg, i) => !arg.startsWith('-') && args[i - 1] !== '--as');
   return index < 0 ? args.length : index;
 }
