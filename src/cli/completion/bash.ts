@@ -1,4 +1,4 @@
-import { functionCases, quoted } from './cases.js';
+import { casePatterns, quoted } from './cases.js';
 import type { CompletionContext } from './words.js';
 
 /**
@@ -6,13 +6,13 @@ import type { CompletionContext } from './words.js';
  * that are typed already: the names of commands become the path, and the values of options are skipped.
  */
 export function bashScript(contexts: readonly CompletionContext[]): string {
-  const { commandPaths, valueOptions, valueCases } = functionCases(contexts);
-  const values = valueCases.map(([patterns, values]) =>
+  const { commandPaths, valueOptions, valueCases } = casePatterns(contexts);
+  const valueLines = valueCases.map(([patterns, values]) =>
     values === 'file'
       ? `    ${patterns})\n      local IFS=$'\\n'\n      COMPREPLY=($(compgen -f -- "$cur"))\n      compopt -o filenames 2>/dev/null\n      return ;;`
       : `    ${patterns}) COMPREPLY=($(compgen -W ${quoted(values === 'text' ? '' : values.join(' '))} -- "$cur")); return ;;`,
   );
-  const words = contexts.map(({ path, commands, options, values }) => {
+  const wordLines = contexts.map(({ path, commands, options, values }) => {
     const names = [...commands, ...options].map(({ text }) => text);
     const isFile = values === 'file';
     const all = [...names, ...(typeof values === 'string' ? [] : values)].join(' ');
@@ -29,10 +29,10 @@ _mooring() {
     esac
   done
   case "$at \${COMP_WORDS[COMP_CWORD - 1]}" in
-${values.join('\n')}
+${valueLines.join('\n')}
   esac
   case "$at" in
-${words.join('\n')}
+${wordLines.join('\n')}
   esac
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
   if [[ -n $files && $cur != -* ]]; then

@@ -1,7 +1,7 @@
 import type { CompletionContext, Values } from './words.js';
 
 /** The patterns of `case` in the scripts. */
-interface Cases {
+interface CasePatterns {
   /** The paths of all commands. */
   readonly commandPaths: readonly string[];
   /** The options that have a value, each after the path of its command. */
@@ -14,7 +14,7 @@ interface Cases {
 export const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** Makes the patterns with which a script finds out what can be typed. */
-export function functionCases(contexts: readonly CompletionContext[]): Cases {
+export function casePatterns(contexts: readonly CompletionContext[]): CasePatterns {
   const byValues = new Map<string, { values: Values; patterns: string[] }>();
   for (const { path, options } of contexts) {
     for (const { text, values } of options) {

@@ -1,9 +1,9 @@
-import { functionCases } from './cases.js';
+import { casePatterns } from './cases.js';
 import type { CompletionContext, Values } from './words.js';
 
 /** Makes the script for fish: a function that compares the typed command with a path, and a line for each word. */
 export function fishScript(contexts: readonly CompletionContext[]): string {
-  const { commandPaths, valueOptions } = functionCases(contexts);
+  const { commandPaths, valueOptions } = casePatterns(contexts);
   const lines = contexts.flatMap(({ path, commands, options, values }) => {
     const line = (rest: string) =>
       `complete -c mooring -n ${quotedForFish(`__mooring_at ${quotedForFish(path)}`)} ${rest}`;

@@ -1,4 +1,4 @@
-import { functionCases, quoted } from './cases.js';
+import { casePatterns, quoted } from './cases.js';
 import type { CompletionContext, Word } from './words.js';
 
 /**
@@ -6,8 +6,8 @@ import type { CompletionContext, Word } from './words.js';
  * because zsh binds that name to PATH.
  */
 export function zshScript(contexts: readonly CompletionContext[]): string {
-  const { commandPaths, valueOptions, valueCases } = functionCases(contexts);
-  const values = valueCases.map(([patterns, values]) => {
+  const { commandPaths, valueOptions, valueCases } = casePatterns(contexts);
+  const valueLines = valueCases.map(([patterns, values]) => {
     const action =
       values === 'file'
         ? '_files'
@@ -16,7 +16,7 @@ export function zshScript(contexts: readonly CompletionContext[]): string {
           : `compadd -- ${values.map(quoted).join(' ')}`;
     return `    (${patterns}) ${action}; return ;;`;
   });
-  const words = contexts.map(
+  const wordLines = contexts.map(
     ({ path, commands, options, values }) => `    (${quoted(path)})
       commands=(${commands.map(described).join(' ')})
       options=(${options.map(described).join(' ')})
@@ -35,10 +35,10 @@ _mooring() {
     esac
   done
   case "$at \${words[CURRENT - 1]}" in
-${values.join('\n')}
+${valueLines.join('\n')}
   esac
   case "$at" in
-${words.join('\n')}
+${wordLines.join('\n')}
   esac
   if [[ \${words[CURRENT]} == -* ]]; then
     _describe option options
