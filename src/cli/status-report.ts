@@ -54,9 +54,7 @@ export async function readStatus(context: CommandContext) {
     licenses[group.is_erased ? 'erased' : licenseStatus(group)] += group.licenses;
   const manifests = await loadManifestService(context);
   const ring = await readKeyRing(config);
-  // The warning about the key ring is added below.
-  const keys = { lastError: null };
-  const warnings = await createWarningsService(context, manifests, keys);
+  const warnings = await createWarningsService(context, manifests);
   const state = await warnings.readState();
   const content = manifests.live?.content;
   return {

@@ -1,17 +1,15 @@
-import type { KeyRing } from '../../keys/tokens/key-ring.js';
 import { readExistingLicenseKeys } from '../../keys/key-material.js';
 import type { ManifestService } from '../../manifest/manifest.service.js';
 import { WarningsService } from '../../monitoring/warnings/warnings.service.js';
 import type { CommandContext } from './command-context.js';
 
-/** Creates the service that derives the warnings of `mooring status`. @param ring the state of the token keys */
+/** Creates the service that derives the warnings of `mooring status`. The commands report faults of the token keys themselves. */
 export async function createWarningsService(
   { config, clock, dataSource }: CommandContext,
   manifests: ManifestService,
-  ring: Pick<KeyRing, 'lastError'>,
 ): Promise<WarningsService> {
   // Only a running service knows the state of its replica.
-  const replica = { isDegraded: false };
+  const [ring, replica] = [{ lastError: null }, { isDegraded: false }];
   const keys = await readExistingLicenseKeys(config);
   return new WarningsService(dataSource, manifests, ring, replica, keys, clock, config);
 }

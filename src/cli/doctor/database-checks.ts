@@ -127,7 +127,7 @@ async function checkSecret({ config, dataSource }: CommandContext): Promise<stri
 /** Checks the data as `mooring status` does, and names what a new service lacks. */
 async function checkContent(checked: CommandContext, report: Report): Promise<void> {
   const manifests = await loadManifestService(checked);
-  const warnings = await createWarningsService(checked, manifests, { lastError: null });
+  const warnings = await createWarningsService(checked, manifests);
   const texts = warnings.derive(await warnings.readState());
   // A contradiction is a failure here, because a setting must be corrected. A wrong secret was reported before, as a failure too.
   const contradictions = findManifestContradictions(manifests.live, checked.config);
