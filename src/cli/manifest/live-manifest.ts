@@ -97,22 +97,22 @@ export async function findLive(previous: string | undefined, config: Config): Pr
 /** Reads the live manifest from the database, or from PUBLIC_URL if there is none; null if no manifest is live. @throws ConfigError */
 export async function readLiveManifest(): Promise<unknown> {
   const config = publisherConfig();
-  return hasDatabase(config) ? readStoredManifest() : fetchManifest(liveAddress(config));
+  return hasDatabase(config) ? readStoredManifest(config) : fetchManifest(liveAddress(config));
 }
 
 /** Reads the live manifest, as it is served, from the database; null if there is none. */
-function readStoredManifest(config?: Config): Promise<unknown> {
-  return withManifests(async ({ live }) => live && (JSON.parse(live.body) as unknown), config);
+function readStoredManifest(config: Config): Promise<unknown> {
+  return withManifests(config, async ({ live }) => live && (JSON.parse(live.body) as unknown));
 }
 
 /** Reads the manifest to which a withdrawal goes back, as it was published; null if there is no database or no such manifest. */
 export async function readWithdrawalTarget(config: Config): Promise<unknown> {
-  return hasDatabase(config) ? withManifests((manifests) => manifests.findWithdrawalTarget(), config) : null;
+  return hasDatabase(config) ? withManifests(config, (manifests) => manifests.findWithdrawalTarget()) : null;
 }
 
 async function withManifests<T>(
+  config: Config,
   read: (manifests: ManifestService) => Promise<T>,
-  config?: Config,
 ): Promise<T> {
   // These modules are loaded on demand, because a publisher's machine has no database and should not wait for them.
   const { loadManifestService, withDatabase } = await import('../context/command-context.js');

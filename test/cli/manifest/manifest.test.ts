@@ -156,6 +156,9 @@ test('publish makes a manifest the live one, show prints it, and each refusal ha
     `The manifest is published, but ${UNREACHABLE_URL}/v1/manifest does not answer.\n`,
   );
   expect(await terminal.json(['manifest', 'show'])).toEqual(first);
+  // A publisher's machine lacks the settings that production requires of a service.
+  const production = { env: { NODE_ENV: 'production', PUBLIC_URL: undefined } };
+  expect(await terminal.json(['manifest', 'show'], production)).toEqual(first);
   expect((await terminal.run(['manifest', 'show'])).stdout).toMatch(
     /^Version +1\.0\.0 of com\.example\.app\n/,
   );
