@@ -42,10 +42,7 @@ export async function attachSignatures(
   await writeManifest(assembleManifest(signed, signatures), out, command);
 }
 
-/**
- * Refuses all other options of `sign`. Most would change the content of the manifest, which --prepare has fixed, and
- * the others, such as --key, have no use here. @throws UsageError
- */
+/** Refuses all other options of `sign`, most of which change the content that --prepare has fixed. @throws UsageError */
 function refuseOtherOptions(others: Readonly<Record<string, unknown>>): void {
   const [name] = Object.keys(others).filter((option) => !COMMON_OPTIONS.includes(option));
   if (!name) return;

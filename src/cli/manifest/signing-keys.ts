@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { Config } from '../../core/config.js';
@@ -58,10 +58,10 @@ export async function signingKeys(
 }
 
 /** Returns the public keys that these settings trust: MANIFEST_PUBLIC_KEYS, or in development the generated key, if it exists. */
-export function knownManifestKeys(config: Config): Promise<KeyObject[]> | KeyObject[] {
+export async function knownManifestKeys(config: Config): Promise<KeyObject[]> {
   if (config.manifestPublicKeys) return config.manifestPublicKeys.map(publicKeyFromX);
   if (!isDevelopment() || !existsSync(developmentManifestKeyFile(config))) return [];
-  return trustedManifestKeys(config).then((keys) => [...keys.values()]);
+  return [...(await trustedManifestKeys(config)).values()];
 }
 
 /** Reads the manifest key of development. @throws UsageError if there is none */
@@ -93,6 +93,3 @@ function openPem(pem: string, passphrase: string | undefined): KeyObject | null 
     return null;
   }
 }
-
-/** Returns the public halves of private keys. */
-export const toPublicKeys = (keys: readonly KeyObject[]) => keys.map((key) => createPublicKey(key));

@@ -1,4 +1,4 @@
-import type { KeyObject } from 'node:crypto';
+import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { Command } from 'commander';
 import { Clock, DAY_MS } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
@@ -23,7 +23,7 @@ import { confirmUnlistedKeys } from './listed-keys.js';
 import { unusualIn, type Confirmations } from './unusual.js';
 import { confirm } from '../terminal/confirm.js';
 import { findLive, type FoundManifest } from './live-manifest.js';
-import { knownManifestKeys, toPublicKeys, publisherConfig, signingKeys } from './signing-keys.js';
+import { knownManifestKeys, publisherConfig, signingKeys } from './signing-keys.js';
 import { differenceText, differences, manifestText } from './manifest-text.js';
 import { passphraseSource } from '../terminal/passphrase.js';
 import { fromWorkingDirectory, refuseExisting, writeNew } from '../terminal/files.js';
@@ -72,7 +72,7 @@ export async function openSigningContext(options: SigningOptions): Promise<Signi
   const named = options.publicKey ?? [];
   const known = await knownManifestKeys(config);
   await confirmUnlistedKeys({ keys, files, named, known }, config);
-  const trusted = [...toPublicKeys(keys), ...named, ...known];
+  const trusted = [...keys.map((key) => createPublicKey(key)), ...named, ...known];
   const expires = options.expires ?? new Date(now.getTime() + MANIFEST_VALIDITY_DAYS * DAY_MS);
   return { config, now, expires, keys, trusted };
 }

@@ -22,7 +22,7 @@ export interface Confirmations {
   readonly forEveryone?: true;
 }
 
-/** Lists what is unusual and not confirmed by an option. It may be a slip, which cannot be taken back after publication. */
+/** Lists what is unusual and not confirmed by an option: a slip cannot be taken back once the manifest is published. */
 export function unusualIn(draft: Draft, confirmed: Confirmations): Unusual[] {
   const { version } = draft.next;
   const checks: [option: string, isConfirmed: true | undefined, sentence: string | null][] = [
