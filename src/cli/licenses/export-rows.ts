@@ -78,11 +78,10 @@ async function openCsv(file: FileHandle, path: string, format: ExportFormat): Pr
     const columns = format.columns[field] ?? [];
     if (columns.some((column) => names.has(column))) continue;
     await lines.return(undefined);
-    const map = `--map "COLUMN=${field}" names another one`;
     throw new CommandError(
       columns.length === 0
         ? `No column is known for ${field}: name it with --map "COLUMN=${field}".`
-        : `${path} has no column for ${field}; looked for ${columns.join(', ')} (without spaces and punctuation). ${map}.`,
+        : `${path} has no column for ${field}; looked for ${columns.join(', ')} (without spaces and punctuation). --map "COLUMN=${field}" names another one.`,
     );
   }
   async function* rows(): AsyncGenerator<ExportRow, undefined> {

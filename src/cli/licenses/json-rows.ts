@@ -41,7 +41,7 @@ export async function* jsonRows(
       if (!isLicense(resource)) keep(linked, resource);
     for (const [i, item] of items.entries()) {
       if (!isObject(item) || !isLicense(item)) continue;
-      const place = items.length > 1 || isJsonApi ? `line ${line}, item ${i + 1}` : `line ${line}`;
+      const place = isJsonApi ? `line ${line}, item ${i + 1}` : `line ${line}`;
       yield jsonRow(place, valuesOf(item, linked));
     }
   }

@@ -11,7 +11,6 @@ import { csvRows, openFile } from './csv-rows.js';
 import { collectFilters, collectMaps } from './import-options.js';
 import { importExportFile, isOfAnotherVendor, sendKeys, type ExportImportOptions } from './export-import.js';
 
-const VENDOR_OPTION = choiceOption('--from <vendor>', 'whose export the file is', Object.keys(VENDORS));
 /** Options that have no effect on the import of license keys. */
 const EXPORT_OPTIONS = ['only', 'dates', 'machines', 'onExpiry', 'dryRun', 'refused'] as const;
 
@@ -23,7 +22,7 @@ export function importCommand(license: Command): void {
     .description(
       'import licenses with the keys that their holders have, without a mail; or, with --from or --map, the export of another vendor, whose holders get new keys by mail',
     )
-    .addOption(VENDOR_OPTION)
+    .addOption(choiceOption('--from <vendor>', 'whose export the file is', Object.keys(VENDORS)))
     .option(
       '--map <column=field>',
       `a column of the file and what it is: ${IMPORT_FIELDS.join(', ')}; repeatable`,

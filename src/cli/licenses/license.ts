@@ -181,7 +181,7 @@ async function set(id: string, options: SetOptions, command: Command): Promise<v
   print(command, toValue(view), licenseText(view));
 }
 
-async function rekey(id: string, { reason }: SetOptions, command: Command): Promise<void> {
+async function rekey(id: string, { reason }: { reason: string }, command: Command): Promise<void> {
   const { license_key } = await withDatabase(async (context) =>
     explainNotFound(
       (await createLicensesService(context)).rekey(id, auditContextOf(command, reason)),
