@@ -47,8 +47,8 @@ export class BufferedOutput {
   /** Adds a line, which must end with a line break. */
   write(line: string): void {
     if (this.#full.length > MAX_FULL_BLOCKS) return;
-    const most = line.length * MAX_BYTES_PER_UNIT;
-    if (this.#used + most > this.#block.length) this.#startBlock(most);
+    const maxBytes = line.length * MAX_BYTES_PER_UNIT;
+    if (this.#used + maxBytes > this.#block.length) this.#startBlock(maxBytes);
     this.#used += this.#block.write(line, this.#used);
     if (this.#used >= COLLECT_BYTES) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), COLLECT_MS).unref();
@@ -72,7 +72,7 @@ export class BufferedOutput {
   /** Resolves when everything is written, or after SHUTDOWN_TIMEOUT_MS. */
   async waitUntilWritten(): Promise<void> {
     const done = new AbortController();
-    // This timer keeps the process alive, because that of a full pipe does not.
+    // This timer keeps the process alive; the timer of a full pipe does not.
     const timeout = pause(SHUTDOWN_TIMEOUT_MS, 'timeout', { signal: done.signal }).catch(() => undefined);
     for (this.flush(); this.#writeInProgress; this.flush())
       if ((await Promise.race([this.#writeInProgress, timeout])) === 'timeout') break;

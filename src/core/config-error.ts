@@ -1,16 +1,12 @@
 /**
- * A setting that is invalid, or that names something which cannot be used, such as a file, a port or a database. The
- * message is one sentence for the operator. At the start of the service, and in a command, it ends the program with
- * status 2.
+ * A setting that is invalid, or that names something which cannot be used, such as a file, a port or a database. The message is one
+ * sentence for the operator. The error ends the start of the service, or a command, with status 2.
  */
 export class ConfigError extends Error {}
 
 /** The errors of all invalid settings, one sentence each. The message is the first of them. */
 export class SettingsError extends ConfigError {
-  readonly sentences: readonly string[];
-
-  constructor(sentences: readonly string[]) {
+  constructor(readonly sentences: readonly string[]) {
     super(sentences[0]);
-    this.sentences = sentences;
   }
 }

@@ -7,10 +7,7 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/**
- * Whether a connection to this host stays on this machine: a loopback address, or a name of the domain `localhost` (RFC
- * 6761).
- */
+/** Whether a connection to this host stays on this machine: a loopback address, or a name of the domain `localhost` (RFC 6761). */
 export function isLoopbackHost(host: string): boolean {
   const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
   if (name === 'localhost' || name.endsWith('.localhost')) return true;
@@ -36,19 +33,14 @@ const SSL_FILES = ['sslrootcert', 'sslcert', 'sslkey'];
 export function databaseUrl(name: string, text: string): string {
   refuseUnescaped(name, text);
   const urls = hostUrls(text).map((each) => parseDatabaseUrl(name, each));
-  const [first] = urls as [URL];
+  const first = urls[0]!;
   if (databaseHost(first).includes(',') || (urls.length > 1 && first.searchParams.has('host'))) {
     throw new ConfigError(
       `${name} must give several hosts before the name of the database: postgres://user:password@host1:port,host2:port/name.`,
     );
   }
-  const url = databaseUrlWithTls(name, first, urls.map(databaseHost));
-  return urls.length === 1
-    ? url
-    : withHosts(
-        url,
-        urls.map(({ host }) => host),
-      );
+  const hosts = urls.map(({ host }) => host);
+  return withHosts(databaseUrlWithTls(name, first, urls.map(databaseHost)), hosts);
 }
 
 function parseDatabaseUrl(name: string, text: string): URL {

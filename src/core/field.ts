@@ -11,7 +11,7 @@ export interface Field<T> {
   parse(this: void, input: unknown): T | Invalid;
 }
 
-const NOT_STORABLE = new Invalid('must not hold a NUL or half a surrogate pair');
+export const NOT_STORABLE = new Invalid('must not hold a NUL or half a surrogate pair');
 
 /**
  * Creates the field of a text that PostgreSQL can store.

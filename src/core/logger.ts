@@ -1,5 +1,5 @@
 import { types } from 'node:util';
-import { Injectable, LoggerService } from '@nestjs/common';
+import type { LoggerService } from '@nestjs/common';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { ConfigError } from './config-error.js';
 import type { LogLevel } from './config.js';
@@ -29,7 +29,6 @@ type Fields = Readonly<Record<string, string | number | boolean | null | undefin
  * Writes the log: one JSON line for each event, with named fields only. It accepts no objects of a request, and logs only those
  * parts of an error that cannot contain personal data (docs/privacy.md#logs).
  */
-@Injectable()
 export class AppLogger implements LoggerService {
   readonly #pino: Logger;
   readonly #logsResponses: boolean;

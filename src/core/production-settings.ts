@@ -45,9 +45,9 @@ const REQUIRED = [
 ];
 
 /**
- * Refuses a production without one of these settings. Nothing is generated or assumed there: with new secrets, the service would
- * not recognize its licenses at the next start; without PUBLIC_URL, its links would lead to localhost; without PRODUCT, an
- * application would refuse its tokens and manifests (docs/contract.md#settings).
+ * Refuses to run in production without one of these settings. No default would be right: with new secrets, the service would not
+ * recognize its licenses at the next start; without PUBLIC_URL, its links would lead to localhost; without PRODUCT, an application
+ * would refuse its tokens and manifests (docs/contract.md#settings).
  * @param read returns the text of a setting; undefined if it is missing @throws ConfigError
  */
 export function requireProductionSettings(read: (name: string) => string | undefined): void {

@@ -28,9 +28,8 @@ export function httpUrl(name: string, text: string): string {
 
 /** Parses a secret of 32 bytes. */
 export function secret(name: string, text: string): Buffer {
-  const bytes = /^[A-Za-z0-9+/]{43}=$/.test(text) ? Buffer.from(text, 'base64') : Buffer.alloc(0);
-  if (bytes.length !== 32) throw new ConfigError(`${name} must be 32 bytes in base64.`);
-  return bytes;
+  if (!/^[A-Za-z0-9+/]{43}=$/.test(text)) throw new ConfigError(`${name} must be 32 bytes in base64.`);
+  return Buffer.from(text, 'base64');
 }
 
 /** Parses an access token of staff. */

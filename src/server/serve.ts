@@ -76,11 +76,7 @@ async function start(config: Config): Promise<void> {
   endStep('listen');
   shutdownDelayMs = config.shutdownDelaySeconds * 1000;
   resources.defer(() => app.get(MonitoringController).drain());
-  log.info('listening', {
-    host: config.host,
-    port: config.port,
-    migrations_applied: applied.length,
-  });
+  log.info('listening', { host, port, migrations_applied: applied.length });
   if (!pagesAreBuilt())
     printWarning(
       `The web pages are missing, so /portal/, /support/ and /privacy/ do not exist: ${missingPagesRemedy()}.`,
