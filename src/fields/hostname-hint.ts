@@ -1,4 +1,4 @@
-import { Invalid, type Field } from '../core/field.js';
+import { Invalid, NOT_STORABLE, type Field } from '../core/field.js';
 import { characterCount, hasVisibleCharacter, isStorableText, visibleLine } from '../core/text.js';
 
 const MAX_HINT_CHARACTERS = 100;
@@ -11,7 +11,7 @@ export const hostnameHintField: Field<string | null> = {
   parse: (input) => {
     if (input === undefined || input === null) return null;
     if (typeof input !== 'string') return new Invalid('must be text');
-    if (!isStorableText(input)) return new Invalid('must not hold a NUL or half a surrogate pair');
+    if (!isStorableText(input)) return NOT_STORABLE;
     const hint = visibleLine(input);
     if (!hasVisibleCharacter(hint)) return null;
     if (characterCount(hint) <= MAX_HINT_CHARACTERS) return hint;

@@ -7,7 +7,7 @@ export const LICENSE_KEY_SENTENCE = 'must have the shape PREFIX_XXXX-XXXX-XXXX-X
 /**
  * A license key that a person typed or pasted. The value has the prefix that was typed, or none: `withServicePrefix` completes it.
  */
-export const licenseKeyField = textField(LICENSE_KEY_SENTENCE, (text) => readLicenseKey(text));
+export const licenseKeyField = textField(LICENSE_KEY_SENTENCE, readLicenseKey);
 
 /**
  * A license key, or the key that another system issued before the license was imported. The value is the text as it was typed, of
