@@ -30,6 +30,7 @@ export async function checkMail(config: Config, report: Report): Promise<void> {
 export async function checkPorts(config: Config, report: Report): Promise<void> {
   const { host, port, metricsPort, isPortShared } = config;
   await report.run('port', async () => {
+    // A port of 0 is never used, so this fails only if the system cannot share a port.
     if (isPortShared)
       await freePort(0, host, isPortShared).catch((error: NodeJS.ErrnoException) => {
         throw new ConfigError(listenFailure(config, error.code));
@@ -55,9 +56,7 @@ async function checkPort(setting: string, host: string, port: number, path?: str
   }
 }
 
-/**
- * Requests a probe from PUBLIC_URL, the operator's own address. It does not have to answer before the first start.
- */
+/** Requests a probe from PUBLIC_URL. Without an answer the check only warns, because nothing answers before the first start. */
 export async function checkPublicUrl({ publicUrl }: Config, report: Report): Promise<void> {
   if (await isMooring(`${publicUrl}/health/live`))
     report.ok('public URL', `${publicUrl} answers from this machine.`);

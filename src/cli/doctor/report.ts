@@ -12,7 +12,8 @@ export interface Finding {
 /** Collects the findings of `mooring doctor`. */
 export class Report {
   readonly findings: Finding[] = [];
-  #isSettingWrong = false;
+  /** Whether a setting is wrong. */
+  isSettingWrong = false;
 
   ok(check: string, text: string): void {
     this.#add({ status: 'ok', check, text });
@@ -24,7 +25,7 @@ export class Report {
 
   /** Adds a failure. A ConfigError is a wrong setting. */
   fail(check: string, error: unknown): void {
-    this.#isSettingWrong ||= error instanceof ConfigError;
+    this.isSettingWrong ||= error instanceof ConfigError;
     const texts = error instanceof SettingsError ? error.sentences : [errorSentence(error)];
     for (const text of texts) this.#add({ status: 'fail', check, text });
   }
@@ -42,11 +43,6 @@ export class Report {
   /** The checks that failed, each once. */
   get failed(): string[] {
     return [...new Set(this.findings.filter(({ status }) => status === 'fail').map(({ check }) => check))];
-  }
-
-  /** Whether a setting is wrong. */
-  get isSettingWrong(): boolean {
-    return this.#isSettingWrong;
   }
 
   // A fault that two checks find is reported once.
