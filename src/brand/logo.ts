@@ -45,12 +45,12 @@ function readImage(file: string): Image {
 }
 
 function readBytes(file: string): Buffer {
-  const refuse = (why: string | undefined) => new ConfigError(`LOGO_FILE cannot be read: ${file} (${why}).`);
+  const fault = (why: string | undefined) => new ConfigError(`LOGO_FILE cannot be read: ${file} (${why}).`);
   try {
     // A device or a pipe may have no end.
     if (statSync(file).isFile()) return readFileSync(file);
   } catch (error) {
-    throw refuse((error as NodeJS.ErrnoException).code);
+    throw fault((error as NodeJS.ErrnoException).code);
   }
-  throw refuse('it is not a file');
+  throw fault('it is not a file');
 }

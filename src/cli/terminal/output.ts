@@ -8,9 +8,9 @@ export class CommandError extends Error {}
 /** The error of a command that was called with wrong arguments. Its message is one sentence; the exit code is 2. */
 export class UsageError extends Error {}
 
-/** Prints a sentence to standard error, because standard output contains only the result of the command. */
-export function printMessage(sentence: string): void {
-  process.stderr.write(`${sentence}\n`);
+/** Prints a text to standard error, because standard output contains only the result of the command. */
+export function printMessage(text: string): void {
+  process.stderr.write(`${text}\n`);
 }
 
 /** Prints the result of a command: the value as JSON with --json, otherwise the text. */

@@ -1,17 +1,11 @@
-/**
- * The smallest number of characters of a new passphrase. Of a repeated text, one copy is counted. A sequence or a
- * common word counts as one character.
- */
+/** The smallest number of characters of a new passphrase, as `WEAK_PASSPHRASE` counts them. */
 const MIN_CHARACTERS = 12;
 
 const COMMON_WORDS =
   /passphrase|password|passwort|letmein|welcome|changeme|iloveyou|manifest|mooring|admin|secret/g;
-/**
- * A character that occurs at least three times in succession, or a longer text that occurs at least twice in
- * succession.
- */
+/** A character at least three times in succession, or a longer text at least twice. */
 const REPETITIONS = /(.)\1{2,}|(.{2,}?)\2+/gsu;
-const KEYBOARD_ROWS = [
+const ASCENDING = [
   'abcdefghijklmnopqrstuvwxyz',
   '01234567890',
   'qwertyuiop',
@@ -21,15 +15,13 @@ const KEYBOARD_ROWS = [
   'zxcvbnm',
   'yxcvbnm',
 ];
-const SEQUENCES = [...KEYBOARD_ROWS, ...KEYBOARD_ROWS.map((row) => [...row].toReversed().join(''))];
+const SEQUENCES = [...ASCENDING, ...ASCENDING.map((row) => [...row].toReversed().join(''))];
 const MIN_SEQUENCE_CHARACTERS = 4;
 
 /** The sentence about a passphrase that is refused. */
 export const WEAK_PASSPHRASE = `The passphrase is too weak: it needs at least ${MIN_CHARACTERS} characters. A repeated text counts only once, and a sequence such as 1234 or qwerty or a common word such as password counts as one character.`;
 
-/**
- * Whether a passphrase for a new key is too weak. The rule recognizes only trivial patterns and the few COMMON_WORDS.
- */
+/** Whether a passphrase for a new key is too weak. The rule recognizes only trivial patterns and the few COMMON_WORDS. */
 export function isWeakPassphrase(passphrase: string): boolean {
   const remaining = passphrase.toLowerCase().replaceAll(COMMON_WORDS, ' ').replaceAll(REPETITIONS, '$1$2');
   return countWithoutSequences([...remaining]) < MIN_CHARACTERS;
