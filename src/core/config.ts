@@ -145,7 +145,7 @@ export class Config {
     this.#staffToken = text('STAFF_TOKEN');
     this.#eventEndpoint = settings.check(() => readEventEndpoint(text));
     if (this.isProduction) {
-      // Receives the texts, because a setting that is given but invalid already has an error of its own.
+      // The check receives the texts, because an invalid setting already has an error of its own.
       settings.check(() => requireProductionSettings(text));
       if (publicUrl) settings.check(() => requireHttps(publicUrl));
       const nodeTls = environment['NODE_TLS_REJECT_UNAUTHORIZED'];

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, jest, test } from '@jest/globals';
 import { Command } from 'commander';
 import { importExportFile } from '../../src/cli/licenses/export-import.js';
@@ -493,3 +493,19 @@ test('an import that is refused before its first row leaves no progress bar', as
   expect(written[0]).toMatch(/^\r/);
   expect(written.at(-1)).toBe('\r\u001b[K');
 });
+
+// Only Linux has this device, on which a write fails as on a full disk.
+const FULL = '/dev/full';
+if (existsSync(FULL)) {
+  test('an import ends with a sentence if the file of refused rows is on a full disk', async () => {
+    symlinkSync(FULL, terminal.file('full.csv.part'));
+    const name = write('email,license key\nno address,AAAA-1\n');
+    const args = ['license', 'import', name, '--from', 'gumroad', '--refused', 'full.csv'];
+    const { code, stderr } = await terminal.runInNewProcess(args);
+    expect({ code, stderr }).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`${terminal.file('full.csv.part')} cannot be used (ENOSPC).\n`),
+    });
+    expect(existsSync(terminal.file('full.csv.part'))).toBe(false);
+  });
+}

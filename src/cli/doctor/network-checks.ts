@@ -6,7 +6,7 @@ import { CommandError } from '../terminal/output.js';
 import type { Report } from './report.js';
 
 const REQUEST_TIMEOUT_MS = 3_000;
-/** Reasons of the mail server that another value of SMTP_URL would change. */
+/** Failures whose remedy may be another value of SMTP_URL. */
 const WRONG_SMTP_URL = /sign-in|TLS|EDNS|ENOTFOUND/;
 
 /** Checks the mail server: the connection, TLS and the sign-in. No mail is sent. */

@@ -63,7 +63,6 @@ export async function* csvRows(
     // Removes the progress bar.
     showProgress(1, 1);
   }
-  return undefined;
 }
 
 /** Returns the first of `delimiters` in the header outside quotation marks, because a quoted column name may contain one. */

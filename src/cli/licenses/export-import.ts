@@ -52,9 +52,8 @@ export async function importExportFile(
   const path = fromWorkingDirectory(name);
   const format = exportFormat(options.from, options.map ?? {});
   await using file = await openFile(path);
-  const { header, ...exported } = await openExport(file, path, format);
-  // The end of the generator removes the progress bar, also if a step fails before all rows are read.
-  await using rows = exported.rows;
+  await using exported = await openExport(file, path, format);
+  const { header, rows } = exported;
   const refusedFile = options.dryRun
     ? undefined
     : new RefusedFile(refusedPath(options.refused, path, header ? 'csv' : 'json'), header);

@@ -17,8 +17,8 @@ export interface ExportRow extends SourceRow {
   readonly content: readonly string[] | Readonly<Record<string, string>>;
 }
 
-/** The rows of an export, and the header of a CSV file. */
-interface ExportRows {
+/** The rows of an export, and the header of a CSV file. Disposal removes the progress bar, also if no row was read. */
+interface ExportRows extends AsyncDisposable {
   /** The names of the columns of a CSV file; undefined for JSON. */
   readonly header: readonly string[] | undefined;
   readonly rows: AsyncGenerator<ExportRow, undefined>;
@@ -28,7 +28,9 @@ interface ExportRows {
 export async function openExport(file: FileHandle, path: string, format: ExportFormat): Promise<ExportRows> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(1024), 0, 1024, 0);
   const isJson = /^\uFEFF?\s*[[{]/.test(buffer.toString('utf8', 0, bytesRead));
-  return isJson ? { header: undefined, rows: readJson(file, path, format) } : openCsv(file, path, format);
+  if (!isJson) return openCsv(file, path, format);
+  const rows = readJson(file, path, format);
+  return { header: undefined, rows, [Symbol.asyncDispose]: () => rows[Symbol.asyncDispose]() };
 }
 
 async function* readJson(
@@ -44,7 +46,6 @@ async function* readJson(
     // Removes the progress bar.
     showProgress(1, 1);
   }
-  return undefined;
 }
 
 async function* jsonText(
@@ -86,9 +87,8 @@ async function openCsv(file: FileHandle, path: string, format: ExportFormat): Pr
   }
   async function* rows(): AsyncGenerator<ExportRow, undefined> {
     for await (const { line, cells } of lines) yield csvRow(`line ${line}`, names, cells, header.length);
-    return undefined;
   }
-  return { header, rows: rows() };
+  return { header, rows: rows(), [Symbol.asyncDispose]: () => lines[Symbol.asyncDispose]() };
 }
 
 // Gumroad writes an apostrophe before a cell that a spreadsheet would take for a formula.

@@ -1,6 +1,6 @@
-import { createWriteStream, existsSync, type WriteStream } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { once } from 'node:events';
-import { rename, rm } from 'node:fs/promises';
+import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { writeError } from '../terminal/files.js';
 import { CommandError } from '../terminal/output.js';
 import type { ExportRow } from './export-rows.js';
@@ -18,7 +18,9 @@ export function nextRefusedPath(path: string, extension: 'csv' | 'json'): string
  * refused row, under another name until it is complete.
  */
 export class RefusedFile {
-  #stream: WriteStream | undefined;
+  /** Undefined for standard output. */
+  #file: FileHandle | undefined;
+  #hasRows = false;
 
   /**
    * @param path `-` for standard output @param header the names of the columns of a CSV file; undefined for JSON
@@ -35,7 +37,7 @@ export class RefusedFile {
   }
 
   async add({ content }: ExportRow, reason: string): Promise<void> {
-    if (!this.#stream) await this.#open();
+    if (!this.#hasRows) await this.#open();
     const line = Array.isArray(content)
       ? csvLine([...this.#padded(content as readonly string[]), reason])
       : `${JSON.stringify({ ...content, refused: reason })}\n`;
@@ -44,20 +46,16 @@ export class RefusedFile {
 
   /** Closes the file. @returns its path; null if no row was refused */
   async close(): Promise<string | null> {
-    if (!this.#stream) return null;
-    if (this.path !== '-') {
-      this.#stream.end();
-      await once(this.#stream, 'close');
-      await rename(this.#part, this.path);
-    }
+    if (!this.#hasRows) return null;
+    await this.#file?.close();
+    if (this.#file) await rename(this.#part, this.path);
     return this.path;
   }
 
   /** Removes the incomplete file after a failure. */
   async discard(): Promise<void> {
-    if (!this.#stream || this.path === '-') return;
-    // A write that is in progress fails then.
-    this.#stream.on('error', () => undefined).destroy();
+    if (!this.#file) return;
+    await this.#file.close();
     await rm(this.#part, { force: true });
   }
 
@@ -66,20 +64,20 @@ export class RefusedFile {
   }
 
   async #open(): Promise<void> {
-    if (this.path === '-') this.#stream = process.stdout as unknown as WriteStream;
-    else {
-      // The rows have keys and addresses.
-      this.#stream = createWriteStream(this.#part, { mode: 0o600 });
-      await once(this.#stream, 'open').catch((error: unknown) => {
-        throw writeError(this.#part, error);
-      });
-    }
+    this.#hasRows = true;
+    // The rows have keys and addresses.
+    if (this.path !== '-') this.#file = await open(this.#part, 'w', 0o600).catch(this.#refuse);
     if (this.header) await this.#write(csvLine([...this.header, 'refused']));
   }
 
   async #write(line: string): Promise<void> {
-    if (!this.#stream!.write(line)) await once(this.#stream!, 'drain');
+    if (this.#file) await this.#file.appendFile(line).catch(this.#refuse);
+    else if (!process.stdout.write(line)) await once(process.stdout, 'drain');
   }
+
+  readonly #refuse = (error: unknown): never => {
+    throw writeError(this.#part, error);
+  };
 
   /** A row may have fewer cells than the header. One with more keeps all, so that its reason is in the right column once it is mended. */
   #padded(cells: readonly string[]): readonly string[] {
