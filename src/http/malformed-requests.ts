@@ -39,10 +39,14 @@ export function handleMalformedRequests(fastify: FastifyInstance): void {
   });
 }
 
-/** Whether this socket has a complete request whose response is not completely passed to the operating system. */
+/**
+ * Whether this socket has a complete request whose response is not completely passed to the operating system. If the latest response
+ * has no socket yet, it waits for that of an earlier request, which is complete.
+ */
 export function hasPendingResponse(socket: Socket): boolean {
   const response = latestResponses.get(socket);
-  return response !== undefined && response.req.complete && !response.writableFinished;
+  if (response === undefined || response.writableFinished) return false;
+  return response.req.complete || response.socket === null;
 }
 
 /**
@@ -59,7 +63,7 @@ export function refuseMalformed(
   const latest = latestResponses.get(socket);
   // The socket is destroyed if the client could take the response for that of an earlier, unanswered request, or if the
   // request was answered before it was complete.
-  const isAnsweredEarly = latest !== undefined && latest.writableFinished && !latest.req.complete;
+  const isAnsweredEarly = latest !== undefined && latest.headersSent && !latest.req.complete;
   if (error.code === 'ECONNRESET' || hasPendingResponse(socket) || isAnsweredEarly || !socket.writable)
     return void socket.destroy();
   const requestId = randomUUID();

@@ -188,9 +188,12 @@ describe('invalid and unusual HTTP', () => {
 
   // A problem for the bytes after an unanswered request would be taken for the response to that request. So no problem is sent, and
   // the connection may be closed without any response.
-  test('invalid bytes in the same packet as a request are never answered in place of that request', async () => {
+  test.each([
+    '\x01\x02\r\n\r\n',
+    'POST /v1/heartbeat HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n',
+  ])('invalid bytes behind a request are never answered in place of that request: %j', async (invalid) => {
     const heartbeat = request('POST', '/v1/heartbeat', JSON.stringify({ token, app_version: '3.2.0' }));
-    const packet = Buffer.concat([heartbeat, Buffer.from('\x01\x02\r\n\r\n')]);
+    const packet = Buffer.concat([heartbeat, Buffer.from(invalid)]);
     const answers = await exchange(service.url, [packet], 2);
     expect(answers[0]?.status ?? 200).toBe(200);
   });
