@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { Config } from '../core/config.js';
 import { answerFirst } from './limits/answer-first.js';
-import { SECURITY_HEADERS } from './responses/security-headers.js';
 import { AppLogger } from '../core/logger.js';
 import { problem, problemDocument } from './problems/problem.js';
+import { problemBytes } from './responses/problem-bytes.js';
 import type { RequestCounts } from './responses/request-counts.js';
 
 /** The response to the latest request of each socket; prepared responses are not included. */
@@ -72,13 +72,5 @@ export function refuseMalformed(
   const refusal = problem(error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'unavailable' : 'malformed_request');
   if (requestCounts) requestCounts.problems[refusal.code] += 1;
   const body = problemDocument(refusal, config.publicUrl, requestId);
-  const headers = {
-    ...SECURITY_HEADERS,
-    ...refusal.headers,
-    'content-type': 'application/problem+json',
-    'content-length': Buffer.byteLength(body),
-    connection: 'close',
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('')}\r\n${body}`);
+  socket.end(problemBytes(refusal, body));
 }

@@ -5,9 +5,9 @@ import type { AppLogger } from '../core/logger.js';
 import type { ShedResponses } from './limits/load-shedding.js';
 import { waitedMs } from './limits/request-queue.js';
 import { problemDocument, type Problem } from './problems/problem.js';
+import { problemBytes, problemHeaders } from './responses/problem-bytes.js';
 import type { RequestCounts } from './responses/request-counts.js';
 import { logResponse } from './responses/response-log.js';
-import { SECURITY_HEADERS } from './responses/security-headers.js';
 
 /**
  * Writes, logs and counts the responses to requests that are refused because of load. They do not pass Fastify, because a refusal
@@ -25,20 +25,12 @@ export class RefusalWriter implements ShedResponses {
     // A path can contain any text of a client, so it is not logged. Heartbeats, nearly all of these requests, are named.
     const route = request.url === '/v1/heartbeat' ? request.url : 'none';
     const body = this.#record(refusal, route, request.method!, waitedMs(response));
-    response.writeHead(refusal.status, headersOf(refusal, body)).end(body);
+    response.writeHead(refusal.status, problemHeaders(refusal, body)).end(body);
   }
 
-  /** Returns the bytes of the response to a heartbeat that was not parsed. They say that the connection ends. */
+  /** Returns the bytes of the response to a heartbeat that was not parsed. */
   heartbeatRefusal(refusal: Problem): string {
-    const body = this.#record(refusal, '/v1/heartbeat', 'POST', 0);
-    const headers = {
-      ...headersOf(refusal, body),
-      date: new Date().toUTCString(),
-      connection: 'close',
-    };
-    let head = `HTTP/1.1 ${refusal.status} Service Unavailable\r\n`;
-    for (const [name, value] of Object.entries(headers)) head += `${name}: ${value}\r\n`;
-    return `${head}\r\n${body}`;
+    return problemBytes(refusal, this.#record(refusal, '/v1/heartbeat', 'POST', 0));
   }
 
   /** Logs and counts the response. @returns its body */
@@ -49,13 +41,4 @@ export class RefusalWriter implements ShedResponses {
     logResponse({ route, method, status, milliseconds, request_id: requestId }, this.log, this.requestCounts);
     return problemDocument(refusal, this.config.publicUrl, requestId);
   }
-}
-
-function headersOf(refusal: Problem, body: string) {
-  return {
-    ...SECURITY_HEADERS,
-    ...refusal.headers,
-    'content-type': 'application/problem+json',
-    'content-length': Buffer.byteLength(body),
-  };
 }
