@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
+import cookiePlugin from '@fastify/cookie';
 import { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -7,7 +8,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../core/config.js';
 import { stripClientAddress } from './strip-client-address.js';
 import { closeConnections } from './connection-closing.js';
-import { registerCookies } from './sessions/cookies.js';
 import { enforceDeadline } from './limits/deadline.js';
 import { parseJsonOnly } from './parsing/json-body.js';
 import { AppLogger } from '../core/logger.js';
@@ -24,7 +24,7 @@ import { PreparedRoute, servePrepared } from './responses/prepared-response.js';
 import { RequestCounts } from './responses/request-counts.js';
 import { addSecurityHeaders } from './responses/security-headers.js';
 
-/** The largest request body; routes with `RAW_BODY` have a limit of their own (docs/contract.md#common-rules). */
+/** The largest request body of a route without a `bodyLimit` of its own (docs/contract.md#common-rules). */
 const BODY_LIMIT_BYTES = 16 * 1024;
 
 /**
@@ -83,7 +83,7 @@ export async function createApp(
   enforceDeadline(fastify);
   compressResponses(fastify);
   redirectRelatively(fastify);
-  await registerCookies(fastify);
+  await fastify.register(cookiePlugin);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     logger: log,
     bodyParser: false,

@@ -1,5 +1,4 @@
-import cookiePlugin from '@fastify/cookie';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
 
 /**
@@ -7,11 +6,6 @@ import { Config } from '../../core/config.js';
  * `challenge` (the id of a passkey challenge) have a lifetime.
  */
 export type CookieName = 'holder' | 'code' | 'staff' | 'challenge';
-
-/** Registers the plugin that parses and writes cookies. */
-export async function registerCookies(fastify: FastifyInstance): Promise<void> {
-  await fastify.register(cookiePlugin);
-}
 
 /** Returns the value of a cookie; undefined if the request has none. */
 export function readCookie(request: FastifyRequest, config: Config, name: CookieName): string | undefined {
