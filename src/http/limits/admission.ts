@@ -33,7 +33,7 @@ const PERIOD_MS = 250;
 const PERIOD_ANSWERS = 50;
 /** A period with a smaller share of processor time says nothing about how much the service could answer. */
 const BUSY_SHARE = 0.8;
-/** The weight of a period that is slower than the rate so far: a slower one may only mean that much was refused. */
+/** The weight of a period that is slower than the rate so far: small, because refusals may have made the period slower. */
 const SLOWER_WEIGHT = 0.02;
 /** The assumed rate until it was measured. */
 const INITIAL_PER_SECOND = 1_000;

@@ -11,7 +11,7 @@ import { refuseEarly } from './early-refusal.js';
 import { ReturnTimes } from './return-times.js';
 import { RequestQueue } from './request-queue.js';
 
-/** The load of a process from which on it refuses requests. */
+/** The limits of the service; tests pass others. */
 export const LIMITS = {
   waitingMs: 500,
   maxQueuedMs: 500,
@@ -40,9 +40,8 @@ export interface ShedResponses {
 
 /**
  * Refuses requests with `unavailable` by the load of the process, never by caller: no address, key or account is counted
- * (docs/contract.md#limits). Before Fastify receives a request, it is refused, or waits for a slot. It is checked a second time
- * when its body has arrived, and may be refused then. This must be called before other listeners of connections are added, because
- * it replaces Node's own.
+ * (docs/contract.md#limits). Each request is checked twice: before Fastify receives it, when it may also wait for a slot, and when
+ * its body has arrived. This must be called before other listeners of connections are added, because it replaces Node's own.
  */
 export function shedLoad(
   fastify: FastifyInstance,
@@ -86,8 +85,8 @@ export function shedLoad(
     done();
   });
   // At the shutdown no request waits, and none is refused because no slot is free.
-  const refuseArrived = (isBackground: boolean) => refuse(isBackground, isClosing);
-  countRequests(fastify, load, refuseArrived, () => {
+  const refuseWithBody = (isBackground: boolean) => refuse(isBackground, isClosing);
+  countRequests(fastify, load, refuseWithBody, () => {
     admission.answered();
     // In a later turn: otherwise the answer of a handler without a pause would begin the next request within itself, and so on.
     if (requestQueue.length > 0) setImmediate(() => requestQueue.fillSlot());

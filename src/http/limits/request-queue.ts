@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Problem } from '../problems/problem.js';
 import type { Admission, LoadLimits } from './admission.js';
 
-/** A request that has arrived. It needs a slot: the service limits how many requests are in progress. */
+/** A request whose headers have arrived. It needs a slot: the service limits how many requests are in progress. */
 export interface ArrivedRequest {
   /** Whether no person waits for it. */
   readonly isBackground: boolean;
