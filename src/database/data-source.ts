@@ -22,15 +22,7 @@ const silentLogger: Logger = {
 
 /** The URL of the database: DATABASE_URL, or that of the embedded server. This is a class, so that Nest can inject the URL. */
 export class DatabaseUrl {
-  readonly #value: string;
-
-  constructor(value: string) {
-    this.#value = value;
-  }
-
-  get value(): string {
-    return this.#value;
-  }
+  constructor(readonly value: string) {}
 }
 
 /** The largest number of connections for the requests of an instance. Heartbeats need few, because they share statements. */
@@ -41,7 +33,7 @@ const POOL_SIZE = 12;
 const SESSION_SETTINGS = '-c timezone=UTC -c default_transaction_isolation=read\\ committed';
 // Requests read few rows. For a column without statistics (docs/decisions/0009) the planner expects one row in two hundred. In
 // a table of millions of rows it would therefore use parallel workers or JIT compilation.
-const SMALL_QUERY_SETTINGS = '-c jit=off -c max_parallel_workers_per_gather=0';
+const REQUEST_SETTINGS = `${SESSION_SETTINGS} -c jit=off -c max_parallel_workers_per_gather=0`;
 
 /** The parameters of a database URL that would override the settings and time limits of this file. */
 const RESERVED_PARAMETERS = [
@@ -81,9 +73,7 @@ const commonOptions = (url: string) =>
     poolErrorHandler: () => undefined,
   }) satisfies PostgresDataSourceOptions;
 
-/**
- * The pool options for the connections of requests. `REQUEST_TIMEOUTS_MS` says what the time limits achieve.
- */
+/** The pool options for the connections of requests. `REQUEST_TIMEOUTS_MS` says what the time limits achieve. */
 const requestPoolOptions = () => ({
   connectionTimeoutMillis: REQUEST_TIMEOUTS_MS.connection,
   statement_timeout: REQUEST_TIMEOUTS_MS.statement,
@@ -97,7 +87,7 @@ const APPLICATION_NAME = 'mooring';
 
 /** Returns the options of the data source that requests use. */
 export function requestDataSourceOptions(databaseUrl: string): PostgresDataSourceOptions {
-  const { url, pool } = addressAndOptions(databaseUrl, `${SESSION_SETTINGS} ${SMALL_QUERY_SETTINGS}`);
+  const { url, pool } = addressAndOptions(databaseUrl, REQUEST_SETTINGS);
   return {
     ...commonOptions(url),
     poolSize: POOL_SIZE,
@@ -108,8 +98,7 @@ export function requestDataSourceOptions(databaseUrl: string): PostgresDataSourc
 
 /** Creates the pool of connections to a replica, for heartbeats (docs/decisions/0013), with the options of requests. */
 export function replicaPool(replicaUrl: string): pg.Pool {
-  const session = `${SESSION_SETTINGS} ${SMALL_QUERY_SETTINGS}`;
-  const { url, pool: options } = addressAndOptions(replicaUrl, session, 'standby');
+  const { url, pool: options } = addressAndOptions(replicaUrl, REQUEST_SETTINGS, 'standby');
   const pool = new pg.Pool({
     ...requestPoolOptions(),
     ...options,

@@ -90,14 +90,14 @@ export class DatabaseHosts {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Returns the host for a new connection: that of the last connection, or the result of a search. @throws NoUsableHost */
+  /** Returns the host for a new connection: the current one until it fails, then that of a search. @throws as `search` */
   async find(): Promise<Host> {
     if (this.#current && !this.#isSuspect) return this.#current.host;
     if (this.#failure && performance.now() - this.#failure.at < SEARCH_PAUSE_MS) throw this.#failure.error;
     return this.search();
   }
 
-  /** Asks all hosts. Concurrent calls share a search. @throws NoUsableHost, or the error of the hosts if it is the same of each */
+  /** Asks all hosts. Concurrent calls share a search. @throws NoUsableHost, or the error of the hosts if all have the same */
   search(): Promise<Host> {
     this.#running ??= this.#search()
       .catch((error: unknown) => {

@@ -13,9 +13,7 @@ export const HOST_ROLES: Readonly<Record<HostRole, string>> = {
 
 /** Returns the warnings about the hosts of DATABASE_URL. They are public, so they count the hosts and do not name them. */
 export function hostWarnings(hosts: readonly { readonly role: HostRole }[]): string[] {
-  const counts = Map.groupBy(hosts, ({ role }) => role);
-  const count = (...roles: HostRole[]) =>
-    roles.reduce((sum, role) => sum + (counts.get(role)?.length ?? 0), 0);
+  const count = (...roles: HostRole[]) => hosts.filter(({ role }) => roles.includes(role)).length;
   const unreachable = count('unreachable');
   const refused = count('read_only', 'outdated', 'other_cluster');
   return applicableTexts([

@@ -14,7 +14,7 @@ const NO_TRANSACTION = '-- no-transaction';
 /**
  * Applies the pending migrations, each once, also if several instances start together.
  * @returns the names of the applied migrations
- * @throws ConfigError if the URL leads to a pooler, or if the schema is older than the first release
+ * @throws ConfigError as `requireUsableDatabase`
  */
 export async function migrate(url: string): Promise<string[]> {
   const dataSource = maintenanceDataSource(url, { migrations: await migrationClasses() });

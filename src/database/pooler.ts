@@ -42,8 +42,8 @@ export function isPoolerRefusal(error: unknown): boolean {
 export const poolerError = (cause: unknown) => new ConfigError(POOLER_MESSAGE, { cause });
 
 /** Returns the server process of a connection at this moment, and whether it has the settings of `data-source.ts`. */
-async function sessionOf(runner: QueryRunner): Promise<{ pid: number; hasSessionSettings: boolean }> {
-  return queryOne<{ pid: number; hasSessionSettings: boolean }>(
+function sessionOf(runner: QueryRunner): Promise<{ pid: number; hasSessionSettings: boolean }> {
+  return queryOne(
     runner,
     `select pg_backend_pid() as pid,
             current_setting('timezone') = 'UTC' and current_setting('default_transaction_isolation') = 'read committed' as "hasSessionSettings"`,

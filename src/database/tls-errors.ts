@@ -8,8 +8,6 @@ const CERTIFICATE = /CERT|^UNABLE_TO_|^(INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_E
 /** The error codes for other failures of a TLS handshake. */
 const HANDSHAKE = /^(ERR_SSL_|EPROTO$)/;
 
-const DOCS_PAGE = 'docs/operations/tls.md';
-
 /** Whether a connection to the database failed because the server has no TLS, or because of its certificate or the handshake. */
 export function isTlsFailure({ message, code }: { message: string; code?: unknown }): boolean {
   return message === NO_TLS || (typeof code === 'string' && (CERTIFICATE.test(code) || HANDSHAKE.test(code)));
@@ -26,5 +24,5 @@ export function tlsError(cause: DriverError, setting: string): ConfigError | nul
     cause.message === NO_TLS
       ? 'requires TLS, which the server does not offer: enable TLS on the server, or add sslmode=disable in a private network'
       : `requires TLS, which failed (${String(cause.code)}): check the server’s certificate, and give the file of its authority as sslrootcert`;
-  return new ConfigError(`${setting} ${reason} (${DOCS_PAGE}).`, { cause });
+  return new ConfigError(`${setting} ${reason} (docs/operations/tls.md).`, { cause });
 }

@@ -102,7 +102,7 @@ export async function findEmbeddedPostgres(dataDir: string): Promise<string | nu
 async function openServer(files: Files, server: Postmaster, end: () => Promise<void>) {
   const url = urlOf(files, server);
   await ensureDatabase(url);
-  writeState(files, { ownerPid: process.pid, postgresPid: server.pid, url });
+  writeState(files, { ownerPid: process.pid, url });
   // If this process exits without `stop()`, it ends the server, so that the next start need not take it over.
   const onExit = () => void (isPostmaster(server.pid, files.cluster) && process.kill(server.pid, 'SIGINT'));
   process.once('exit', onExit);

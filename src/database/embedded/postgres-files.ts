@@ -18,13 +18,9 @@ export function filesOf(directory: string) {
   };
 }
 
-/**
- * The content of `postgres.json`: the id of the Mooring process that owns the server, the id of the server's process, and its URL.
- * Without a URL, the server is starting or stopping.
- */
+/** The content of `postgres.json`: the id of the process that owns the server, and its URL unless it is starting or stopping. */
 interface State {
   ownerPid: number;
-  postgresPid?: number;
   url?: string;
 }
 
