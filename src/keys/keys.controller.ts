@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { Controller, Get, Header } from '@nestjs/common';
 import { publicJwk } from './ed25519/ed25519.js';
 import { KeyRing } from './tokens/key-ring.js';
@@ -16,20 +17,14 @@ export class KeysController {
   keys() {
     const tokens = this.ring
       .publishedKeys()
-      .map(({ kid, publicKey }) => ({ kid, publicKey, for: 'license-token' }));
-    const manifests = [...this.manifestKeys.trusted].map(([kid, publicKey]) => ({
-      kid,
-      publicKey,
-      for: 'update-manifest',
-    }));
-    return {
-      keys: [...tokens, ...manifests].map(({ publicKey, ...rest }) => ({
-        ...publicJwk(publicKey),
-        ...rest,
-        alg: 'Ed25519',
-        use: 'sig',
-        key_ops: ['verify'],
-      })),
-    };
+      .map(({ kid, publicKey }) => keyView(kid, publicKey, 'license-token'));
+    const manifests = [...this.manifestKeys.trusted].map(([kid, key]) =>
+      keyView(kid, key, 'update-manifest'),
+    );
+    return { keys: [...tokens, ...manifests] };
   }
+}
+
+function keyView(kid: string, key: KeyObject, purpose: string) {
+  return { ...publicJwk(key), kid, for: purpose, alg: 'Ed25519', use: 'sig', key_ops: ['verify'] };
 }

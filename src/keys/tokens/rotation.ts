@@ -114,12 +114,17 @@ async function changeRing(
   const release = await lockRing(dir);
   try {
     const entries = change(parseRing(await readRingText(dir)));
-    if (entries.some(({ state }) => state === 'next')) return await saveRing(dir, entries);
+    if (entries.some(({ state }) => state === 'next')) {
+      await writeRing(dir, entries);
+      return entries;
+    }
     const next = await createTokenKey(dir, 'next', now);
-    return await saveRing(dir, [...entries, next]).catch(async (error: unknown) => {
+    const completed = [...entries, next];
+    await writeRing(dir, completed).catch(async (error: unknown) => {
       await rm(join(dir, next.file));
       throw error;
     });
+    return completed;
   } finally {
     release();
   }
@@ -138,10 +143,4 @@ async function lockRing(dir: string): Promise<() => void> {
   const release = lock();
   if (release) return release;
   throw new RotationError('Another command changes the ring just now: try again.');
-}
-
-/** Writes the ring. @returns its entries */
-async function saveRing(dir: string, entries: RingEntry[]): Promise<RingEntry[]> {
-  await writeRing(dir, entries);
-  return entries;
 }
