@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { queryOne } from '../../database/sql.js';
+import { queryRows } from '../../database/sql.js';
 import { JobWorker } from '../../mail/job-worker.js';
 import { HAS_FAILED, IS_CURRENT } from '../../mail/waiting-mail.js';
 
@@ -17,13 +17,11 @@ export interface JobCounts {
 }
 
 const BACKLOG = `
-  select (select coalesce(json_agg(of_task), '[]') from (
-            select case when task_identifier = any($1) then task_identifier else 'other' end as task,
-                   count(*) filter (where attempts < max_attempts) as waiting,
-                   count(*) filter (where attempts < max_attempts and locked_at is null
-                                      and run_at < now() - interval '5 minutes') as late,
-                   count(*) filter (where ${HAS_FAILED}) as failing
-            from graphile_worker.jobs where ${IS_CURRENT} group by 1) of_task) as jobs`;
+  select case when task_identifier = any($1) then task_identifier else 'other' end as task,
+    count(*) filter (where attempts < max_attempts)::int as waiting,
+    count(*) filter (where attempts < max_attempts and locked_at is null and run_at < now() - interval '5 minutes')::int as late,
+    count(*) filter (where ${HAS_FAILED})::int as failing
+  from graphile_worker.jobs where ${IS_CURRENT} group by 1`;
 
 /** Counts the jobs that are not done, including those that will not be attempted again. */
 @Injectable()
@@ -36,7 +34,7 @@ export class JobBacklog {
   /** The counts of each task, in a fixed order; zeros for a task without jobs. */
   async read(): Promise<JobCounts[]> {
     const { tasks } = this.worker;
-    const { jobs } = await queryOne<{ jobs: JobCounts[] }>(this.dataSource, BACKLOG, [tasks]);
+    const jobs = await queryRows<JobCounts>(this.dataSource, BACKLOG, [tasks]);
     const zeros = [...tasks, 'other'].map((task) => ({ task, waiting: 0, late: 0, failing: 0 }));
     return zeros.map((zero) => jobs.find(({ task }) => task === zero.task) ?? zero);
   }
