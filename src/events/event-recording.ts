@@ -21,9 +21,8 @@ export async function stopRecording(dataSource: DataSource, audit: AuditContext,
   );
 }
 
-// The change of a trigger waits for all writers of its table, and later ones wait for the change: so it waits for a short time
-// only.
-async function setRecording(manager: EntityManager, recorded: boolean, now: Date): Promise<void> {
+// To change a trigger, the statement waits for the writers of its table, and later writers wait for it. So its wait is short.
+async function setRecording(manager: EntityManager, isRecording: boolean, now: Date): Promise<void> {
   await execute(manager, `set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
-  await execute(manager, 'select record_events($1, $2)', [recorded, now]);
+  await execute(manager, 'select record_events($1, $2)', [isRecording, now]);
 }

@@ -17,9 +17,7 @@ import { higherState } from './purchase.rules.js';
 interface Purchase {
   readonly id: string;
   readonly state: PurchaseState;
-  /**
-   * Whether a report with the status `paid` was recorded. `state` does not show it: a dispute may be reported first.
-   */
+  /** Whether a report with the status `paid` was recorded. `state` does not show it: a dispute may be reported first. */
   readonly paid: boolean;
 }
 
@@ -95,11 +93,11 @@ export class PurchasesService {
 
   /**
    * Runs a transaction that exceeded the time limit of request connections, because it ends the tens of thousands of activations of
-   * one license. It goes on also if the response to the processor does not wait for it.
+   * one license. It continues after the response to the processor, which has a deadline.
    */
   private withoutTimeLimit<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
     const inTransaction = async (manager: EntityManager) => {
-      // The limit was perhaps that of a wait for a lock.
+      // If it was a wait for a lock that exceeded the time limit, this wait keeps that limit.
       await execute(manager, "set local lock_timeout = '800ms'");
       return work(manager);
     };

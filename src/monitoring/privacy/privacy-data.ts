@@ -57,7 +57,6 @@ export async function readPrivacyData(dataSource: DataSource, config: Config, no
     tables: tables.map(({ table, what, columns }) => {
       const lastDeletion = deletions.find((deletion) => deletion.table === table);
       const rule = rules.find((candidate) => candidate.table === table);
-      const hasRetentionRule = rule !== undefined;
       return {
         name: table,
         what,
@@ -65,7 +64,7 @@ export async function readPrivacyData(dataSource: DataSource, config: Config, no
         months: rule?.months,
         // Whether retention deletes rows. Rows of a table without a rule are kept, moved (`telemetry_inbox`), removed by people
         // (`staff`, `passkey`), or deleted together with the row that they belong to.
-        leaves: hasRetentionRule,
+        leaves: rule !== undefined,
         oldest: run?.oldest[table] ?? null,
         last_deleted: lastDeletion ? { on: lastDeletion.on, rows: lastDeletion.rows } : null,
         columns,

@@ -37,8 +37,8 @@ export interface MonitoredState {
 }
 
 /**
- * The warnings of `/health/ready`, `mooring status`, the support page and the metrics. They report the age of the data rather than
- * the success of jobs. The file is long, because it has the sentences of all warnings.
+ * The warnings of `/health/ready`, `mooring status`, the support page and the metrics. The file is long, because it has the
+ * sentences of all warnings.
  */
 @Injectable()
 export class WarningsService implements OnModuleInit {
@@ -120,7 +120,6 @@ export class WarningsService implements OnModuleInit {
     ]);
   }
 
-  // Data counts as overdue a day after it is due, because an outage can last for hours. Otherwise it is deleted within an hour.
   private overdueDataWarnings(ages: DataAges): string[] {
     const { telemetry_inbox, overdue, erasure_due, erasure_scheduled_for, file_rewrite, failed } = ages;
     const now = this.clock.now();
