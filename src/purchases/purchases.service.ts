@@ -97,7 +97,7 @@ export class PurchasesService {
    */
   private withoutTimeLimit<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
     const inTransaction = async (manager: EntityManager) => {
-      // If it was a wait for a lock that exceeded the time limit, this wait keeps that limit.
+      // A wait for a lock may have exceeded the limit. Such a wait fails again after the same time.
       await execute(manager, "set local lock_timeout = '800ms'");
       return work(manager);
     };
