@@ -223,7 +223,7 @@ const NETWORK: Record<string, Record<string, readonly string[]>> = {
   'database/embedded/free-port.ts': { 'node:net': ['createServer'] }, // finds a free port to listen on
   'core/production-settings.ts': { 'node:net': ['isIPv4'] }, // parses a text
   'core/connection-urls.ts': { 'node:net': ['BlockList', 'isIP'] }, // parses a text
-  'http/malformed-requests.ts': { 'node:http': ['STATUS_CODES'] }, // has the names of statuses
+  'http/responses/problem-bytes.ts': { 'node:http': ['STATUS_CODES'] }, // has the names of statuses
   'telemetry/personal-data.ts': { 'node:net': ['isIP'] }, // parses a text
   'monitoring/metrics/metrics.service.ts': { 'node:http': ['createServer'] }, // answers on METRICS_PORT
   'mail/mail-transport.ts': { nodemailer: ['createTransport'] }, // sends mail to SMTP_URL
