@@ -4,7 +4,7 @@ import { licenseStatus, type PurchaseState } from '../licenses/license.rules.js'
 import { higherState } from '../purchases/purchase.rules.js';
 import type { DerivedLicense, PurchaseBefore } from './batch-state.js';
 import { ReportCounter, type ImportReport, type RefusedRow } from './import-report.js';
-import { withoutTransaction, type RowPlan } from './plan-batch.js';
+import { isNewKeyMailed, licenseStates, type RowPlan } from './plan-batch.js';
 import { readLicense, type ExportedLicense, type ReadOptions } from './read-license.js';
 import type { SourceRow } from './source-row.js';
 import { checkBatch, storeBatch, type BatchResult, type ImportParts } from './store-batch.js';
@@ -167,8 +167,8 @@ class Importer<Row extends SourceRow> {
     if (plan.outcome === 'known' || (this.options.isDryRun && isLater))
       return this.#counter.count('already_imported');
     if (plan.outcome === 'linked') return this.#counter.count('linked');
-    this.#counter.import(licenseStatus(withoutTransaction(plan.license)), plan.license.read);
-    if (plan.isMailed && this.parts.mails) this.#counter.count('mails');
+    this.#counter.import(licenseStatus(licenseStates(plan.license)), plan.license.read);
+    if (this.parts.mails && isNewKeyMailed(plan.license, this.parts.now)) this.#counter.count('mails');
   }
 }
 

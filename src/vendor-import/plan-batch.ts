@@ -5,7 +5,7 @@ import type { ExportedLicense } from './read-license.js';
 
 /** What becomes of a row: a new license, a license that exists and gets its previous key, nothing because it is known, or a refusal. */
 export type RowPlan =
-  | { readonly outcome: 'new'; readonly license: DerivedLicense; readonly isMailed: boolean }
+  | { readonly outcome: 'new'; readonly license: DerivedLicense }
   | { readonly outcome: 'linked'; readonly license: DerivedLicense; readonly licenseId: string }
   | { readonly outcome: 'known'; readonly license: DerivedLicense }
   | { readonly outcome: 'refused'; readonly license: DerivedLicense; readonly refusal: string };
@@ -22,23 +22,19 @@ export interface PlannedPurchase {
 
 const ERASED = 'the holder of this license was erased, so it is not imported again';
 
-/** Decides what becomes of each row of a batch. @param isErased whether an erasure of TOMBSTONE_FILE names one of the ids */
+/** Decides what becomes of each row of a batch. @param erasedIds the ids of the batch that an erasure of TOMBSTONE_FILE names */
 export function planRows(
   licenses: readonly DerivedLicense[],
   { known, purchases }: BatchState,
-  isErased: ReadonlySet<string>,
-  now: Date,
+  erasedIds: ReadonlySet<string>,
 ): RowPlan[] {
   return licenses.map((license): RowPlan => {
     if (known.has(license.id) || known.has(license.previous_key_hash.toString('hex')))
       return { outcome: 'known', license };
-    if (isErased.has(license.id) || isErased.has(license.purchase_id ?? ''))
+    if (erasedIds.has(license.id) || erasedIds.has(license.purchase_id ?? ''))
       return { outcome: 'refused', license, refusal: ERASED };
     const purchase = purchases.get(license.transaction_id ?? '');
-    const linked = purchase && planOfSoldLicense(license, purchase);
-    if (linked) return linked;
-    const state = purchase ? higherState(purchase.state, license.purchase_state) : license.purchase_state;
-    return { outcome: 'new', license, isMailed: isNewKeyMailed({ ...license, purchase_state: state }, now) };
+    return (purchase && planOfSoldLicense(license, purchase)) ?? { outcome: 'new', license };
   });
 }
 
@@ -61,14 +57,14 @@ function planOfSoldLicense(license: DerivedLicense, { paid, licenses }: Purchase
 }
 
 /** Whether the new key of an imported license is mailed: only if a machine could be activated with it. */
-function isNewKeyMailed(license: ExportedLicense, now: Date): boolean {
+export function isNewKeyMailed(license: ExportedLicense, now: Date): boolean {
   const { on_expiry, expires_at } = license;
   const hasEnded = on_expiry === 'stop' && expires_at !== null && expires_at <= now;
-  return licenseStatus(withoutTransaction(license)) === 'active' && !hasEnded;
+  return licenseStatus(licenseStates(license)) === 'active' && !hasEnded;
 }
 
 /** The states of a license. Without a transaction there is no purchase that could have a state, so staff's status takes it over. */
-export function withoutTransaction({
+export function licenseStates({
   transaction_id,
   staff_status,
   purchase_state,
@@ -102,6 +98,18 @@ export function planPurchases(rows: readonly RowPlan[], { purchases }: BatchStat
     });
   }
   return [...changes.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** Gives each license the state of its purchase after the batch, which another row or a report may have raised. */
+export function withPurchaseStates(
+  rows: readonly RowPlan[],
+  purchases: readonly PlannedPurchase[],
+): RowPlan[] {
+  const states = new Map(purchases.map(({ transaction_id, state }) => [transaction_id, state]));
+  return rows.map((row) => {
+    const purchase_state = states.get(row.license.transaction_id ?? '') ?? row.license.purchase_state;
+    return { ...row, license: { ...row.license, purchase_state } };
+  });
 }
 
 /** Returns purchases as they are after the batch, by transaction id. */

@@ -9,10 +9,12 @@ import { endRefundedLicense } from '../releases/release.service.js';
 import { readBatchState, type BatchState, type DerivedLicense, type PurchaseBefore } from './batch-state.js';
 import type { KeyMailSchedule } from './key-mails.js';
 import {
+  isNewKeyMailed,
+  licenseStates,
   planPurchases,
   planRows,
   purchasesAfter,
-  withoutTransaction,
+  withPurchaseStates,
   type PlannedPurchase,
   type RowPlan,
 } from './plan-batch.js';
@@ -72,16 +74,12 @@ export async function storeBatch(
   await writePurchases(manager, purchases, parts.now);
   const linked = rows.flatMap((row) => (row.outcome === 'linked' ? row : []));
   for (const { licenseId, license } of linked)
-    await execute(manager, LINK_PREVIOUS_KEY, [licenseId, ...previousKey(license)]);
-  const added = rows.flatMap((row) => (row.outcome === 'new' ? row : []));
-  const mailed = parts.mails ? added.flatMap(({ isMailed, license }) => (isMailed ? license.id : [])) : [];
-  await insertLicenses(
-    manager,
-    added.map(({ license }) => license),
-    new Set(mailed),
-    purchases,
-    parts,
-  );
+    await execute(manager, LINK_PREVIOUS_KEY, [licenseId, ...previousKeyColumns(license)]);
+  const added = rows.flatMap((row) => (row.outcome === 'new' ? row.license : []));
+  const mailed = parts.mails
+    ? added.filter((license) => isNewKeyMailed(license, parts.now)).map(({ id }) => id)
+    : [];
+  await insertLicenses(manager, added, new Set(mailed), purchases, parts);
   for (const { before, state } of purchases) {
     if (state !== 'refunded' || before?.state === 'refunded') continue;
     for (const { id } of before?.licenses ?? []) await endRefundedLicense(manager, id, parts.now);
@@ -107,18 +105,19 @@ const isRaised = ({ before, state }: PlannedPurchase) => before !== undefined &&
 async function plan(
   licenses: readonly DerivedLicense[],
   state: BatchState,
-  { now, wasErased }: ImportParts,
+  { wasErased }: ImportParts,
 ): Promise<{ rows: RowPlan[]; purchases: PlannedPurchase[] }> {
   const erased = new Set<string>();
   for (const id of licenses.flatMap(({ id, purchase_id }) =>
     purchase_id === null ? [id] : [id, purchase_id],
   ))
     if (await wasErased(id)) erased.add(id);
-  const rows = planRows(licenses, state, erased, now);
-  return { rows, purchases: planPurchases(rows, state) };
+  const rows = planRows(licenses, state, erased);
+  const purchases = planPurchases(rows, state);
+  return { rows: withPurchaseStates(rows, purchases), purchases };
 }
 
-const previousKey = ({ previous_key_hash, previous_key }: DerivedLicense) => [
+const previousKeyColumns = ({ previous_key_hash, previous_key }: DerivedLicense) => [
   previous_key_hash,
   previousKeyHint(previous_key),
 ];
@@ -148,7 +147,7 @@ async function writePurchases(
   if (changed.length > 0) await execute(manager, RAISE_PURCHASES, columns(changed, 'id', 'email', 'state'));
 }
 
-const LICENSE_COLUMNS = [
+const INSERTED_COLUMNS = [
   ['id', 'uuid'],
   ['key_hash', 'bytea'],
   ['key_hint', 'text'],
@@ -166,9 +165,9 @@ const LICENSE_COLUMNS = [
   ['new_key_mailed_at', 'timestamptz'],
 ] as const;
 const INSERT_LICENSES = `
-  insert into license (${LICENSE_COLUMNS.map(([name]) => name).join(', ')}, end_changed_at)
-  select *, $${LICENSE_COLUMNS.length + 1}::timestamptz
-  from unnest(${LICENSE_COLUMNS.map(([, type], i) => `$${i + 1}::${type}[]`).join(', ')})`;
+  insert into license (${INSERTED_COLUMNS.map(([name]) => name).join(', ')}, end_changed_at)
+  select *, $${INSERTED_COLUMNS.length + 1}::timestamptz
+  from unnest(${INSERTED_COLUMNS.map(([, type], i) => `$${i + 1}::${type}[]`).join(', ')})`;
 
 async function insertLicenses(
   manager: EntityManager,
@@ -178,20 +177,16 @@ async function insertLicenses(
   { keys, now }: ImportParts,
 ): Promise<void> {
   if (licenses.length === 0) return;
-  const byTransaction = new Map(purchases.map((purchase) => [purchase.transaction_id, purchase] as const));
+  const purchaseIds = new Map(purchases.map(({ transaction_id, id }) => [transaction_id, id]));
   const rows = licenses.map((license) => {
     const { id, email, machines_allowed, expires_at, on_expiry, transaction_id } = license;
     const { key_hash, key_hint } = keys.derive(id, 1);
-    const purchase = byTransaction.get(transaction_id ?? '');
-    const states = withoutTransaction({
-      ...license,
-      purchase_state: purchase?.state ?? license.purchase_state,
-    });
-    const [previous_key_hash, previous_key_hint] = previousKey(license);
+    const states = licenseStates(license);
+    const [previous_key_hash, previous_key_hint] = previousKeyColumns(license);
     return {
       id, key_hash, key_hint, email, machines_allowed, expires_at, on_expiry, previous_key_hash, previous_key_hint,
       staff_status: states.staff_status,
-      purchase_id: purchase?.id ?? null,
+      purchase_id: purchaseIds.get(transaction_id ?? '') ?? null,
       created_at: license.purchased_at ?? now,
       // The purchase may be older than an erasure of the address after which the license is imported.
       email_since: now,
@@ -199,6 +194,6 @@ async function insertLicenses(
       new_key_mailed_at: mailed.has(id) ? now : null,
     }; // prettier-ignore
   });
-  const values = LICENSE_COLUMNS.map(([name]) => rows.map((row) => row[name]));
+  const values = INSERTED_COLUMNS.map(([name]) => rows.map((row) => row[name]));
   await execute(manager, INSERT_LICENSES, [...values, now]);
 }

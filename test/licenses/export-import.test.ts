@@ -304,6 +304,27 @@ test('--dry-run counts keys of one transaction in different batches as the impor
   expect({ ...dry.json, dry_run: false }).toEqual(real.json);
 });
 
+test('the keys of one transaction have the state of their purchase in the report too, and none of a disputed one is mailed', async () => {
+  const map = ['key=previous_key', 'email=email', 'order=transaction_id', 'status=status'];
+  const importRows = async (...rows: string[]) => {
+    const name = write(['key,email,order,status', ...rows, ''].join('\n'));
+    const args = map.flatMap((each) => ['--map', each]);
+    const dry = await importFile(name, ...args, '--dry-run');
+    const real = await importFile(name, ...args);
+    expect({ ...dry.json, dry_run: false }).toEqual(real.json);
+    return real.json;
+  };
+  const suspended = (in_file: string) => ({ in_file, becomes: 'suspended', licenses: 1 });
+  const row = (number: number, status: string) => `KEYS-OF-ONE-${number},ada@one.example,one,${status}`;
+  expect(await importRows(row(1, 'paid'), row(2, 'disputed'))).toMatchObject({
+    imported: 2,
+    statuses: [suspended('paid'), suspended('disputed')],
+    mails: 0,
+  });
+  expect(await importRows(row(3, 'paid'))).toMatchObject({ statuses: [suspended('paid')], mails: 0 });
+  expect((await licensesOf('one.example')).map(({ mailed }) => mailed)).toEqual([false, false, false]);
+});
+
 test('a row with more cells than the header is refused and written whole; one with fewer cells is read', async () => {
   const name = write(
     'key,name,email,note\nCELLS-KEY-0001,Smith, Ada,ada@cells.example,\nCELLS-KEY-0002,Bob,bob@cells.example\n',
