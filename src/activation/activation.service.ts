@@ -14,7 +14,7 @@ import { LicensesService } from '../licenses/licenses.service.js';
 import { Coverage } from '../manifest/coverage.js';
 import { ActivateRequest } from './activation.dto.js';
 import { type ActivationAttempt, type SuccessfulAttempt } from './activation-attempt.js';
-import { AttemptReads, type ActivationCredentials, type FoundAttempt } from './attempt-reads.js';
+import { AttemptReads, type FoundAttempt } from './attempt-reads.js';
 
 // Activates a machine under the lock of its license (migrations/0001_schema.sql).
 const ACTIVATE_MACHINE = 'select * from activate_machine($1, $2, $3, $4, $5, $6, $7)';
@@ -42,14 +42,9 @@ export class ActivationService {
    * @throws Problem the first refusal that applies, in the order of docs/contract.md#errors
    */
   async activate(request: ActivateRequest): Promise<{ activation: SuccessfulAttempt; created: boolean }> {
-    const credentials: ActivationCredentials = {
-      key: request.license_key,
-      email: request.email,
-      machineId: request.machine_id,
-    };
     const now = this.clock.now();
-    const attempt = await this.attempts.find(credentials);
-    if (!attempt) throw await this.unknownLicenseProblem(credentials);
+    const attempt = await this.attempts.find(request);
+    if (!attempt) throw await this.unknownLicenseProblem(request.license_key);
     const refusal =
       statusRefusal(attempt) ??
       expiryRefusal(attempt, now) ??
@@ -57,7 +52,7 @@ export class ActivationService {
     if (refusal?.code === 'license_expired') await this.licenses.assertTimeIsCertain(now);
     if (refusal) throw refusal;
     if (isSuccessful(attempt)) return { activation: attempt, created: false };
-    const activated = await this.insertActivation(attempt, credentials, request, now);
+    const activated = await this.insertActivation(attempt, request, now);
     // Starts again if the license changed after it was read and before it was locked.
     return activated ?? this.activate(request);
   }
@@ -65,14 +60,13 @@ export class ActivationService {
   /** @returns null if the license or its purchase changed since the read @throws Problem `machine_limit_reached` */
   private async insertActivation(
     attempt: FoundAttempt,
-    { email, machineId }: ActivationCredentials,
     request: ActivateRequest,
     now: Date,
   ): Promise<{ activation: SuccessfulAttempt; created: boolean } | null> {
     const id = uuidv7();
     const { license_id, revision } = attempt;
-    const { hostname_hint, app_version } = request;
-    const values = [license_id, revision, id, machineId, hostname_hint ?? null, app_version, now];
+    const { email, machine_id, hostname_hint, app_version } = request;
+    const values = [license_id, revision, id, machine_id, hostname_hint ?? null, app_version, now];
     const written = await (this.config.isNewActivationMailEnabled
       ? this.activateAndMail(values, id, now)
       : this.activateMachine(values));
@@ -100,7 +94,7 @@ export class ActivationService {
 
   // An unknown key and a wrong e-mail give the same problem. A wrong check symbol is reported as a mistyped character. That is a
   // wrong guess only for an imported key, which may have no check symbol, with a wrong e-mail.
-  private async unknownLicenseProblem({ key }: ActivationCredentials): Promise<Problem> {
+  private async unknownLicenseProblem(key: string): Promise<Problem> {
     await this.licenses.assertDatabaseHasLicenses();
     if (hasValidCheckSymbol(key)) return problem('license_not_found');
     return invalidMembers({ license_key: 'has one character that looks mistyped' });

@@ -4,6 +4,7 @@ import { Batch } from '../database/batch.js';
 import { poolOf } from '../database/data-source.js';
 import { elementsOf, queryPrepared } from '../database/sql.js';
 import { LicenseKeys } from '../keys/license-keys.js';
+import type { ActivateRequest } from './activation.dto.js';
 import type { ActivationAttempt } from './activation-attempt.js';
 
 // Each query below adds the join of `a`, the active activation of the machine. `revision` changes with each change of the license or
@@ -49,13 +50,6 @@ const FIND_BY_MACHINE = {
            where license_id = l.id and key_hash = $1 and replaced_at >= a.activated_at))`),
 };
 
-/** The license key, e-mail and machine of a request, in canonical form. */
-export interface ActivationCredentials {
-  readonly key: string;
-  readonly email: string;
-  readonly machineId: Buffer;
-}
-
 /** An attempt, with the revision that the license had at the time of the read. */
 export type FoundAttempt = ActivationAttempt & { readonly revision: string };
 
@@ -75,8 +69,8 @@ export class AttemptReads {
   ) {}
 
   /** Finds the license of a request, and the activation of its machine. @returns undefined without such a license */
-  async find({ key, email, machineId }: ActivationCredentials): Promise<FoundAttempt | undefined> {
-    const credentials = [this.keys.hash(key), email, machineId] as const;
+  async find({ license_key, email, machine_id }: ActivateRequest): Promise<FoundAttempt | undefined> {
+    const credentials = [this.keys.hash(license_key), email, machine_id] as const;
     return (await this.#byKey.add(credentials)) ?? this.findByMachine(credentials);
   }
 
