@@ -42,7 +42,8 @@ class ReplicaBehindError extends Error {}
  */
 @Injectable()
 export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
-  readonly #pool: pg.Pool | undefined;
+  /** The connection pool; undefined if no replica is configured. */
+  readonly pool: pg.Pool | undefined;
   /** The hosts of DATABASE_URL, if it has several. */
   readonly #hosts: DatabaseHosts | undefined;
   readonly #positions = new PrimaryPositions();
@@ -65,26 +66,21 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     private readonly log: AppLogger,
   ) {
     const { databaseReadUrl, databaseUrl } = this.config;
-    this.#pool = databaseReadUrl === undefined ? undefined : replicaPool(databaseReadUrl);
+    this.pool = databaseReadUrl === undefined ? undefined : replicaPool(databaseReadUrl);
     this.#hosts = databaseUrl === undefined ? undefined : DatabaseHosts.of(databaseUrl);
   }
 
   async onApplicationBootstrap(): Promise<void> {
-    if (!this.#pool) return;
+    if (!this.pool) return;
     await this.check();
     // The service may have been shut down during the first check.
-    if (this.#pool.ending) return;
+    if (this.pool.ending) return;
     this.#timer = setInterval(() => void this.check(), REPLICA_CHECK_INTERVAL_MS).unref();
   }
 
   async onApplicationShutdown(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#pool?.end();
-  }
-
-  /** The connection pool; undefined if no replica is configured. */
-  get pool(): pg.Pool | undefined {
-    return this.#pool;
+    await this.pool?.end();
   }
 
   /** Whether a replica is configured but cannot be used. */
@@ -148,7 +144,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
       text: READ_FROM_REPLICA,
       values: [ids, requiredPosition, this.#hosts?.timeline ?? null],
     };
-    const result = queryPrepared<ReplicaRow>(this.#pool!, statement);
+    const result = queryPrepared<ReplicaRow>(this.pool!, statement);
     const rows = await withTimeout(result, REQUEST_TIMEOUTS_MS.replica);
     if (!rows[0]!.keeps_up) throw new ReplicaBehindError();
     return rows;
@@ -156,7 +152,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
 
   private setHealth(isHealthy: boolean, error?: unknown): void {
     this.#lastError = error;
-    if (this.#isHealthy === isHealthy || this.#pool!.ending) return;
+    if (this.#isHealthy === isHealthy || this.pool!.ending) return;
     this.#isHealthy = isHealthy;
     if (isHealthy) this.log.info('replica available, heartbeats use the replica');
     else {
