@@ -67,13 +67,12 @@ export class LicenseMails implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    const keyMail =
-      (subject: 'subject' | 'newSubject', opening: Opening) => (id: string, language: Language) =>
-        this.composeKeyMail(id, language, subject, opening);
-    this.mail.register('license_key', keyMail('subject', 'bought'));
-    this.mail.register('license_key_again', keyMail('subject', 'again'));
-    this.mail.register('license_key_replaced', keyMail('newSubject', 'replaced'));
-    this.mail.register(IMPORTED_KEY_MAIL, keyMail('newSubject', 'imported'));
+    const keyMail = (opening: Opening) => (id: string, language: Language) =>
+      this.composeKeyMail(id, language, opening);
+    this.mail.register('license_key', keyMail('bought'));
+    this.mail.register('license_key_again', keyMail('again'));
+    this.mail.register('license_key_replaced', keyMail('replaced'));
+    this.mail.register(IMPORTED_KEY_MAIL, keyMail('imported'));
     this.mail.register('email_changed', async (_id, language) => this.composeEmailChanged(language));
     this.mail.register('activation_created', (id, language) => this.composeActivationCreated(id, language));
     this.mail.register('binding_released', (id, language) => this.composeActivationReleased(id, language));
@@ -86,7 +85,6 @@ export class LicenseMails implements OnModuleInit {
   private async composeKeyMail(
     id: string,
     language: Language,
-    subject: 'subject' | 'newSubject',
     opening: Opening,
   ): Promise<MailMessage | null> {
     const key = await mailableKey(this.dataSource.manager, this.keys, id);
@@ -117,7 +115,8 @@ export class LicenseMails implements OnModuleInit {
       { steps: [t(texts.open, { product }), texts.enter, texts.confirm] },
       ...this.portalLink(texts.keep, language),
     ];
-    return { to: key.email, subject: t(texts[subject], { product }), body };
+    const isNew = opening === 'replaced' || opening === 'imported';
+    return { to: key.email, subject: t(isNew ? texts.newSubject : texts.subject, { product }), body };
   }
 
   // `LicensesService.set` enqueues this mail for the old address and for the new one. The text contains neither address.
