@@ -29,7 +29,6 @@ import {
   IssueRequest,
   toLicenseChange,
   LicenseChangeRequest,
-  toNewLicense,
   SearchRequest,
 } from './licenses.dto.js';
 import type { AuthenticatedStaff } from '../../staff/identity/staff-identity.js';
@@ -79,11 +78,7 @@ export class LicensesController {
     // A restored backup may lack an erased license, whose holder a repetition would store again.
     if (await this.erasures.wasErased(id)) throw problem('idempotency_key_reused', { license_id: id });
     const audit = { actor: staff.email, reason: null };
-    const { license_id, license_key, created } = await this.licenses.issueOnce(
-      id,
-      toNewLicense(request),
-      audit,
-    );
+    const { license_id, license_key, created } = await this.licenses.issueOnce(id, request, audit);
     reply.status(created ? HttpStatus.CREATED : HttpStatus.OK);
     const [license] = await findLicenses(this.dataSource, { id: license_id });
     return { license, license_key };

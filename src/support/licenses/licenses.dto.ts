@@ -40,7 +40,7 @@ export class SearchRequest {
 }
 
 /** Body of `POST /support/api/licenses`. */
-export class IssueRequest {
+export class IssueRequest implements NewLicense {
   @Member(emailField)
   email!: string;
 
@@ -93,29 +93,18 @@ export function toLicenseQuery(request: SearchRequest, keys: LicenseKeys): Licen
   );
 }
 
-/** Returns the license to issue. */
-export function toNewLicense({ email, ...request }: IssueRequest): NewLicense {
-  return { email, ...toTerms(request) };
-}
-
-/** Returns the columns to change. @throws Problem `invalid_request` if the request changes none */
-export function toLicenseChange({ status, email, ...request }: LicenseChangeRequest): LicenseChange {
+/** Returns the columns to change; the others keep their values. @throws Problem `invalid_request` if the request changes none */
+export function toLicenseChange(request: LicenseChangeRequest): LicenseChange {
+  const { machines_allowed, expires_at, on_expiry, status, email } = request;
   const change: LicenseChange = {
-    ...toTerms(request),
+    ...(machines_allowed !== undefined && { machines_allowed }),
+    ...(expires_at !== undefined && { expires_at }),
+    ...(on_expiry !== undefined && { on_expiry }),
     ...(status !== undefined && { staff_status: status }),
     ...(email !== undefined && { email }),
   };
   if (Object.keys(change).length > 0) return change;
   throw invalidMembersWith(CHANGE_MEMBERS, `give at least one of ${CHANGE_MEMBERS.join(', ')}`);
-}
-
-/** Returns only the members that the request contains: others keep their value or the default of the settings. */
-function toTerms({ machines_allowed, expires_at, on_expiry }: Omit<IssueRequest, 'email'>) {
-  return {
-    ...(machines_allowed !== undefined && { machines_allowed }),
-    ...(expires_at !== undefined && { expires_at }),
-    ...(on_expiry !== undefined && { on_expiry }),
-  };
 }
 
 /** Creates a problem that gives the same sentence for each of the members. */
