@@ -17,13 +17,12 @@ import { StaffIdentity } from './identity/staff-identity.js';
 import { StaffController } from './staff.controller.js';
 import { Staff } from './identity/staff.entity.js';
 import { StaffService } from './staff.service.js';
-import { StaffToken } from './tokens/staff-token.entity.js';
 import { StaffTokensService } from './tokens/staff-tokens.service.js';
 import { TokensController } from './tokens/tokens.controller.js';
 
 /** Staff accounts, and the sign-in of staff by passkey, one-time link or access token. */
 @Module({
-  imports: [KeysModule, MailModule, TypeOrmModule.forFeature([Staff, StaffToken])],
+  imports: [KeysModule, MailModule, TypeOrmModule.forFeature([Staff])],
   controllers: [
     LinkSignInController,
     PasskeySignInController,

@@ -18,11 +18,10 @@ import { PurchasesService } from '../../purchases/purchases.service.js';
 import { ErasureRecords } from '../../erasure/erasure-records.js';
 import { ErasureService } from '../../erasure/erasure.service.js';
 import { Staff } from '../../staff/identity/staff.entity.js';
-import { StaffToken } from '../../staff/tokens/staff-token.entity.js';
 import { CommandError, printMessage } from '../terminal/output.js';
 
 /** The entities that commands read or write. */
-export const COMMAND_ENTITIES = [License, Activation, Manifest, Staff, StaffToken];
+export const COMMAND_ENTITIES = [License, Activation, Manifest, Staff];
 
 /** What a command uses to construct services. Nest does not construct them, because its start takes longer than most commands. */
 export interface CommandContext {
