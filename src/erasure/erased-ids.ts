@@ -54,10 +54,10 @@ const LINE_PATTERN = new RegExp(
  * has a backup that contains these ids, or who has LICENSE_KEY_SECRET and guesses the address.
  * @throws JobFailure if the file cannot be written
  */
-export async function recordErased(file: string, tombstones: ErasedIds): Promise<void> {
-  const { license, purchase, erasure_request, address } = tombstones;
+export async function appendErased(file: string, block: ErasedIds): Promise<void> {
+  const { license, purchase, erasure_request, address } = block;
   const lines = [
-    ...formatOrigin(tombstones),
+    ...formatOrigin(block),
     ...(address ? [`address ${address}\n`] : []),
     ...Object.entries({ license, purchase, erasure_request }).flatMap(([table, ids]) =>
       ids.map((id) => `${table} ${id}\n`),
@@ -70,7 +70,7 @@ export async function recordErased(file: string, tombstones: ErasedIds): Promise
  * Appends a block that cancels a request: an earlier attempt may have recorded its erasure and then failed, and a service with a
  * restored backup in which the request still waits must not carry it out. @throws JobFailure if the file cannot be written
  */
-export async function recordCancelled(
+export async function appendCancelled(
   file: string,
   request: string,
   origin: TombstoneOrigin = {},

@@ -4,12 +4,7 @@ import { Config } from '../core/config.js';
 import { queryIds, type SqlConnection } from '../database/sql.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import { identifyDatabase } from './database-identity.js';
-import {
-  readTombstones,
-  recordCancelled as appendCancelled,
-  recordErased as appendErased,
-  type RecordedErasures,
-} from './erased-ids.js';
+import { appendCancelled, appendErased, readTombstones, type RecordedErasures } from './erased-ids.js';
 
 /**
  * Appends the erasures and cancellations of this database to TOMBSTONE_FILE, one block for each request, and reads the blocks that

@@ -9,7 +9,7 @@ import { identifyDatabase } from '../../src/erasure/database-identity.js';
 import { clearErasedAddress, findErasedAddresses } from '../../src/erasure/erased-addresses.js';
 import { ErasureRecords } from '../../src/erasure/erasure-records.js';
 import {
-  recordErased,
+  appendErased,
   readTombstones,
   type TombstoneOrigin,
   type ErasedIds,
@@ -98,7 +98,7 @@ describe('reading TOMBSTONE_FILE:', () => {
       later: block({ database: otherDatabase, at: beforeNoon(-1) }),
       undated: block({ database: otherDatabase }),
     };
-    for (const each of Object.values(blocks)) await recordErased(file, each);
+    for (const each of Object.values(blocks)) await appendErased(file, each);
     const database = fakeDatabase([{ id: ownDatabase, incarnation: 'a', since: NOON }], 'a');
     expect(await recordsOf(file).read(database)).toEqual({
       erased: [blocks.own, blocks.withoutDatabase, blocks.earlier],
@@ -109,7 +109,7 @@ describe('reading TOMBSTONE_FILE:', () => {
   test('an erasure whose request was cancelled in this database does not count', async () => {
     const file = join(directory, randomUUID());
     const [kept, cancelled] = [block(), block()];
-    for (const each of [kept, cancelled]) await recordErased(file, each);
+    for (const each of [kept, cancelled]) await appendErased(file, each);
     const database = fakeDatabase([], 'a', [...cancelled.erasure_request, randomUUID()]);
     expect((await recordsOf(file).read(database)).erased).toEqual([kept]);
   });
