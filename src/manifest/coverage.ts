@@ -10,10 +10,10 @@ export class Coverage {
 
   /** Returns the refusal if the version requires a later license expiry; undefined if the license covers the version. */
   async refusal(appVersion: string, licenseExpiry: Date | null): Promise<Problem | undefined> {
-    if (this.covers(appVersion, licenseExpiry)) return undefined;
+    if (!licenseExpiry || this.covers(appVersion, licenseExpiry)) return undefined;
     // The manifests are read again before a refusal, because the required expiry may have been lowered since the last poll.
     await this.manifests.refresh();
-    if (!licenseExpiry || this.covers(appVersion, licenseExpiry)) return undefined;
+    if (this.covers(appVersion, licenseExpiry)) return undefined;
     const { versions } = this.manifests;
     const newest = versions.newestCovered(licenseExpiry);
     return problem('version_not_covered', {

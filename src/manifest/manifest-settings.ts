@@ -11,18 +11,16 @@ import type { LiveManifest } from './manifest.service.js';
 export function findManifestContradictions(live: LiveManifest | null, config: Config): string[] {
   if (!live) return [];
   const { product } = live.content;
-  return [
-    ...(isSignedByKnownKey(live, config.manifestPublicKeys)
-      ? []
-      : [
-          'MANIFEST_PUBLIC_KEYS has no key that signed the live manifest: add the key of its publisher, or correct DATABASE_URL.',
-        ]),
-    ...(product === config.product
-      ? []
-      : [
-          `PRODUCT is ${config.product}, and the live manifest is for ${product}: correct PRODUCT or DATABASE_URL.`,
-        ]),
-  ];
+  const sentences: string[] = [];
+  if (!isSignedByKnownKey(live, config.manifestPublicKeys))
+    sentences.push(
+      'MANIFEST_PUBLIC_KEYS has no key that signed the live manifest: add the key of its publisher, or correct DATABASE_URL.',
+    );
+  if (product !== config.product)
+    sentences.push(
+      `PRODUCT is ${config.product}, and the live manifest is for ${product}: correct PRODUCT or DATABASE_URL.`,
+    );
+  return sentences;
 }
 
 function isSignedByKnownKey({ body }: LiveManifest, publicKeys: readonly string[] | undefined): boolean {

@@ -33,8 +33,7 @@ export class PublishedVersions {
   add(content: ManifestContent): void {
     const { version, sequence, also_available } = content;
     for (const known of this.#versions.values()) {
-      // A manifest with a lower version withdraws the higher versions. They are not offered until they are published
-      // again.
+      // A manifest with a lower version withdraws the higher versions, which are not offered until they are published again.
       if (compareVersions(known.version, version) > 0) this.#set({ ...known, isWithdrawn: true });
     }
     for (const older of also_available) {
