@@ -49,7 +49,7 @@ export class HolderDataController {
   @HttpCode(204)
   async cancelErasure(@CurrentHolder() holder: Holder, @Query('id') id: string | undefined): Promise<void> {
     const waiting = await findWaitingErasure(this.dataSource, holder.email!);
-    if (!waiting || waiting.id !== (id ?? waiting.id)) throw problem('not_found');
+    if (!waiting || (id !== undefined && id !== waiting.id)) throw problem('not_found');
     await this.erasures.cancel(waiting.id);
   }
 }

@@ -55,15 +55,13 @@ export class HolderSessionController {
   ): Promise<void> {
     const { email, license_key, code } = body;
     const replaced = readCookie(request, this.config, 'holder');
-    if (license_key !== undefined) {
-      const token = await this.signIn.signInWithKey(email!, license_key, replaced);
-      setCookie(reply, this.config, 'holder', token);
-      return;
-    }
     const codeId = readCookie(request, this.config, 'code');
-    const token = await this.signIn.signInWithCode(email, code!, codeId, replaced);
+    const token =
+      license_key === undefined
+        ? await this.signIn.signInWithCode(email, code!, codeId, replaced)
+        : await this.signIn.signInWithKey(email!, license_key, replaced);
     setCookie(reply, this.config, 'holder', token);
-    clearCookie(reply, this.config, 'code');
+    if (code !== undefined) clearCookie(reply, this.config, 'code');
   }
 
   /**

@@ -47,8 +47,8 @@ interface CodeMailOptions {
   readonly hint?: string | undefined;
 }
 
-// A hint has one row. Another request replaces its code, so that a lost mail can be repeated, but not a code that was used. The
-// lock on the row orders concurrent requests and sign-ins of all instances.
+// A hint has one row. Another request with the hint replaces the code, because the first mail may be lost, unless the code was used.
+// The lock on the row orders concurrent requests and sign-ins of all instances.
 const STORE_CODE = `
   insert into one_time_code (id, nonce, email, created_at, expires_at, hint_hash) values ($1, $2, $3, $4, $5, $6)
   on conflict (hint_hash) do update
