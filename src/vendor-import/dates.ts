@@ -33,19 +33,19 @@ const AMBIGUOUS = new Invalid(
 export function readDate(text: string, order?: DayOrder): ReadDate | Invalid {
   const epoch = EPOCH.exec(text);
   if (epoch)
-    return dated(
+    return toReadDate(
       new Date(Number(epoch[1]) * 1_000),
       epoch[2] ? 'milliseconds since 1970' : 'seconds since 1970',
     );
   const iso = ISO.exec(text);
-  if (iso) return joined(iso[1]!, iso[2]!, iso[3]!, iso.slice(4), 'YYYY-MM-DD');
+  if (iso) return parseParts(iso[1]!, iso[2]!, iso[3]!, iso.slice(4), 'YYYY-MM-DD');
   const numbers = NUMBERS.exec(text);
   if (numbers) return readNumbers(numbers, order);
   const named = MONTH_FIRST.exec(text);
-  if (named) return joined(named[3]!, monthOf(named[1]!), named[2]!, named.slice(4), 'Mon D, YYYY');
+  if (named) return parseParts(named[3]!, monthOf(named[1]!), named[2]!, named.slice(4), 'Mon D, YYYY');
   const dayFirst = DAY_FIRST.exec(text);
   if (dayFirst)
-    return joined(dayFirst[3]!, monthOf(dayFirst[2]!), dayFirst[1]!, dayFirst.slice(4), 'D Mon YYYY');
+    return parseParts(dayFirst[3]!, monthOf(dayFirst[2]!), dayFirst[1]!, dayFirst.slice(4), 'D Mon YYYY');
   return NO_DATE;
 }
 
@@ -60,7 +60,7 @@ function readNumbers(
   if (!found) return AMBIGUOUS;
   const [month, day] = found === 'mdy' ? [first, second] : [second, first];
   const name = found === 'mdy' ? ['MM', 'DD', 'YYYY'] : ['DD', 'MM', 'YYYY'];
-  return joined(year, month, day, time, name.join(separator));
+  return parseParts(year, month, day, time, name.join(separator));
 }
 
 /** @returns the number of an English month as text; `0`, which is no month, for any other word */
@@ -69,7 +69,7 @@ function monthOf(name: string): string {
   return String(index + 1);
 }
 
-function joined(
+function parseParts(
   year: string,
   month: string,
   day: string,
@@ -77,12 +77,12 @@ function joined(
   format: string,
 ): ReadDate | Invalid {
   const date = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`;
-  if (time === undefined) return dated(parseMoment(date), format);
+  if (time === undefined) return toReadDate(parseMoment(date), format);
   const [hours = '', minutes = '', seconds = '00'] = time.split(':');
   const hour = meridiem === undefined ? Number(hours) : toHour(Number(hours), meridiem);
   const offset = zone === undefined || /^[ZUG]/.test(zone) ? 'Z' : zone.replace(/^(...):?/, '$1:');
   const moment = parseMoment(`${date}T${String(hour).padStart(2, '0')}:${minutes}:${seconds}${offset}`);
-  return dated(moment, `${format} hh:mm${zone === undefined ? ' (read as UTC)' : ' with its zone'}`);
+  return toReadDate(moment, `${format} hh:mm${zone === undefined ? ' (read as UTC)' : ' with its zone'}`);
 }
 
 /** Converts an hour of a 12-hour clock. @returns 24, which is no hour, for one that such a clock does not have */
@@ -91,4 +91,5 @@ function toHour(hour: number, meridiem: string): number {
   return (hour % 12) + (meridiem.toLowerCase() === 'pm' ? 12 : 0);
 }
 
-const dated = (date: Date | null, format: string): ReadDate | Invalid => (date ? { date, format } : NO_DATE);
+const toReadDate = (date: Date | null, format: string): ReadDate | Invalid =>
+  date ? { date, format } : NO_DATE;

@@ -3,7 +3,7 @@ import { higherState } from '../purchases/purchase.rules.js';
 import type { BatchState, DerivedLicense, PurchaseBefore } from './batch-state.js';
 import type { ExportedLicense } from './read-license.js';
 
-/** What becomes of a row: a new license, a license that exists and gets its previous key, nothing because it is known, or a refusal. */
+/** What becomes of a row: a new license, an existing license that gets its previous key, nothing for a known one, or a refusal. */
 export type RowPlan =
   | { readonly outcome: 'new'; readonly license: DerivedLicense }
   | { readonly outcome: 'linked'; readonly license: DerivedLicense; readonly licenseId: string }
