@@ -21,7 +21,7 @@ const POOLS = {
   sign_in_codes: { concurrency: 1, connections: 2 },
 } as const;
 export type JobPool = keyof typeof POOLS;
-/** The interval at which workers look for jobs that have become due; of a new job they are notified at once. */
+/** The interval at which workers look for jobs that have become due. PostgreSQL notifies them of a new job at once. */
 const JOB_POLL_INTERVAL_MS = 2_000;
 /** The interval at which the jobs of killed instances are unlocked. */
 const UNLOCK_INTERVAL_MS = 5_000;
@@ -120,7 +120,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
         signal.throwIfAborted();
         // A failure is ignored: without the database no job can be unlocked, and the next interval tries again.
         unlockTimer = setInterval(
-          () => void unlockAbandonedJobs(connections).catch(() => undefined),
+          () => void execute(connections, UNLOCK_ABANDONED_JOBS).catch(() => undefined),
           UNLOCK_INTERVAL_MS,
         );
         const workerPool = this.#start(pool, connections, events);
@@ -170,10 +170,6 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     });
     return events;
   }
-}
-
-async function unlockAbandonedJobs(connections: pg.Pool): Promise<void> {
-  await execute(connections, UNLOCK_ABANDONED_JOBS);
 }
 
 /**
