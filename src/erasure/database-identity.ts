@@ -32,8 +32,8 @@ const SELECT_INCARNATION = `
  */
 export async function identifyDatabase(database: SqlConnection, now: Date): Promise<DatabaseIdentity> {
   const { incarnation } = await queryOne<{ incarnation: string }>(database, SELECT_INCARNATION);
-  const readRows = async () =>
-    await queryRows<IdentityRow>(
+  const readRows = () =>
+    queryRows<IdentityRow>(
       database,
       'select id, incarnation = $1 as is_current, since from database_identity order by since',
       [incarnation],

@@ -159,8 +159,8 @@ export class ErasureService {
   }
 
   /**
-   * Queues a new job for a holder's request that is not due, or while the time is uncertain. @returns whether a job was
-   * queued
+   * Queues a new job for a holder's request that is not due, or while the time is uncertain.
+   * @returns whether a job was queued
    */
   private async postpone(manager: EntityManager, id: string, language?: string): Promise<boolean> {
     // The lock prevents a concurrent cancellation from leaving a job without a waiting request.

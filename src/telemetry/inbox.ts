@@ -10,11 +10,9 @@ const FIND_WAITING = `
          exists (select 1 from telemetry_inbox_draining) as is_interrupted`;
 
 /**
- * Moves the telemetry of past days from the inbox to `telemetry`, in the order of the random ids and in one
- * transaction. If an earlier run was interrupted, another transaction first moves the rows that it left in
- * `telemetry_inbox_draining`.
- * The position of a moved row then reveals neither when it arrived nor which rows arrived before and after it
- * (docs/privacy.md#telemetry, docs/decisions/0020).
+ * Moves the telemetry of past days from the inbox to `telemetry` in one transaction, in the order of the random ids. The position
+ * of a moved row then reveals neither when it arrived nor which rows arrived before and after it (docs/privacy.md#telemetry,
+ * docs/decisions/0020). The rows that an interrupted run left in `telemetry_inbox_draining` are moved first, in another transaction.
  * @param asOf the time for which the retention run applies the policy; rows from before its day (UTC) are moved
  * @param now the current time; its month always gets a partition
  * @returns the number of moved rows

@@ -1,6 +1,5 @@
 import { revisionOf } from '../../core/revision.js';
 import { compareBuilds } from '../../telemetry/build-version.js';
-import type { StoredCrashGroupState } from './crash-group-state.entity.js';
 
 /** `open` also if a resolved group crashed again in the version that resolves it, or in a later one. */
 export const CRASH_GROUP_STATES = ['open', 'resolved', 'muted'] as const;
@@ -26,5 +25,5 @@ export function presentState(
 }
 
 /** Identifies the state that staff gave a group, for `if-match`. */
-export const crashGroupRevision = ({ state, resolved_in }: GivenState | StoredCrashGroupState): string =>
+export const crashGroupRevision = ({ state, resolved_in }: GivenState): string =>
   revisionOf([state, resolved_in]);
