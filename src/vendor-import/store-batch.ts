@@ -28,7 +28,7 @@ export interface ImportParts {
   readonly now: Date;
   /** Undefined if no mail is sent. */
   readonly mails: KeyMailSchedule | undefined;
-  /** Whether an erasure of TOMBSTONE_FILE names one of the ids. */
+  /** Whether an erasure of TOMBSTONE_FILE names the id. */
   readonly wasErased: (id: string) => Promise<boolean>;
 }
 
