@@ -16,6 +16,7 @@ import {
   title,
 } from './support-browser.js';
 import { DAY_MS } from '../../src/core/clock.js';
+import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
@@ -44,13 +45,18 @@ test('the search finds a license by each kind of text, and the URL then contains
      values ($1, 'txn_four', 'four@example.com', 'paid', '2026-11-01')`,
     [purchase],
   );
-  await service.sql('update license set purchase_id = $1 where id = $2', [purchase, license.license_id]);
+  const previousKey = 'KEY-OF-ANOTHER-SYSTEM-'.repeat(20);
+  await service.sql(
+    `update license set purchase_id = $1, previous_key_hash = $2, previous_key_hint = 'TEM-' where id = $3`,
+    [purchase, service.app.get(LicenseKeys).hashesOfTyped(previousKey)[1], license.license_id],
+  );
   const page = await openAs(browser, origin, service, 'support');
   for (const [text, kind] of [
     [' Four@Example.com ', 'e-mail'],
     ['Zoe <mailto:four@example.com>.', 'e-mail'],
     [license.license_key.toLowerCase(), 'license key'],
     [`“${license.license_key.slice(-19).replaceAll('-', ' – ')}”.`, 'license key'],
+    [previousKey, 'license key'],
     [license.license_id, 'license id'],
     ['txn_four', 'transaction id'],
     [activation, 'activation id'],

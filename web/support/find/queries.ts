@@ -29,18 +29,17 @@ export function readQueries(text: string): [Query, ...Query[]] {
   const id = UUID.exec(withoutSeparators(text.replace(LABELS, '')))
     ?.slice(1)
     .join('-');
-  const transaction: Query = { kind: 'transaction_id', text };
-  const key: Query = { kind: 'license_key', text };
-  const keys = readLicenseKey(text) === null ? [] : [key];
+  const isKey = readLicenseKey(text) !== null;
   // Any text may be the key that another system issued before an import. Some systems have UUIDs as keys.
-  const previousKeys = keys.length === 0 && readPreviousKey(text) !== null ? [key] : [];
-  // The service refuses a longer transaction id, such as a mail with a key.
-  const transactions = text.length > MAX_TRANSACTION_ID_LENGTH && keys.length > 0 ? [] : [transaction];
-  const ids: Query[] = id
-    ? [
-        { kind: 'activation_id', text: id },
-        { kind: 'license_id', text: id },
-      ]
-    : [];
-  return [...ids, ...keys, ...transactions, ...previousKeys] as [Query, ...Query[]];
+  const isPreviousKey = !isKey && readPreviousKey(text) !== null;
+  // The service refuses a longer transaction id, such as a text with a key.
+  const isOnlyKey = text.length > MAX_TRANSACTION_ID_LENGTH && (isKey || isPreviousKey);
+  const key: Query = { kind: 'license_key', text };
+  const queries = [
+    ...(id ? (['activation_id', 'license_id'] as const).map((kind) => ({ kind, text: id })) : []),
+    isKey && key,
+    !isOnlyKey && ({ kind: 'transaction_id', text } as const),
+    isPreviousKey && key,
+  ];
+  return queries.filter((query) => query !== false) as [Query, ...Query[]];
 }

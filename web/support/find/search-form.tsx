@@ -36,7 +36,6 @@ export function SearchForm({ form, text, error, busy, onText, onSearch, children
           autocomplete: 'off',
           autocapitalize: 'off',
           spellcheck: false,
-          maxLength: 254,
           'aria-keyshortcuts': ariaKeys,
         }}
       />
