@@ -19,7 +19,7 @@ export function AuditView({ query }: { query: string }) {
   return (
     <div class="flow">
       <ViewTitle>{texts.title}</ViewTitle>
-      <p class="quiet lede">{texts.lead}</p>
+      <p class="quiet measure">{texts.lead}</p>
       <Loaded load={filters} loadingText={texts.waitingForFilters}>
         {(choices) => <AuditFilterForm query={query} choices={choices} />}
       </Loaded>

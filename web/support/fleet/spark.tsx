@@ -28,7 +28,7 @@ export function Spark({ counts }: { counts: readonly number[] }) {
           return (
             <rect
               key={index}
-              class={count === 0 ? 'nought' : ''}
+              class={count === 0 ? 'zero' : ''}
               x={index * STEP}
               y={HEIGHT - height}
               width={STEP - 1.5}

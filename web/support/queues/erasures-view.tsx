@@ -90,7 +90,7 @@ export function ErasuresView({ load, isAdmin }: Props) {
   return (
     <div class="flow">
       <ViewTitle>{texts.title}</ViewTitle>
-      <p class="quiet lede">{texts.lead}</p>
+      <p class="quiet measure">{texts.lead}</p>
       <Loaded load={load} loadingText={texts.waiting}>
         {({ erasures }) => (
           <ErasureTables

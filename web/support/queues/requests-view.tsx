@@ -67,7 +67,7 @@ export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
   return (
     <div class="flow">
       <ViewTitle>{texts.title}</ViewTitle>
-      <p class="quiet lede">{texts.lead}</p>
+      <p class="quiet measure">{texts.lead}</p>
       <Loaded load={load} loadingText={texts.waiting}>
         {({ release_requests }) =>
           release_requests.length === 0 ? (
