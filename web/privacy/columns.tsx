@@ -1,7 +1,9 @@
+import type { PrivacyData } from '../shared/api/api-types.js';
 import { plural } from '../shared/dates/dates.js';
-import type { Table } from './data.js';
 import { Description } from './description.js';
 import { messages } from './messages.js';
+
+export type Table = PrivacyData['tables'][number];
 
 /** All columns of these tables, with their descriptions. Names are in English in each language of the page. */
 export function Columns({ tables }: { tables: readonly Table[] }) {

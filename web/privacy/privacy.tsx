@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import { ServiceUnavailable } from '../shared/api/api.js';
+import { ask, ServiceUnavailable } from '../shared/api/api.js';
 import { moveFocus } from '../shared/notices/announcer.js';
 import { Unavailable } from '../shared/notices/unavailable.js';
 import { brand, BrandFooter, BrandMark, ContactLine, setTitle } from '../shared/page/brand.js';
@@ -8,7 +8,6 @@ import { LanguageSwitch } from '../shared/page/language-switch.js';
 import { Loading } from '../shared/notices/loading.js';
 import { Page } from '../shared/page/page.js';
 import type { PrivacyData } from '../shared/api/api-types.js';
-import { readPrivacyData } from './data.js';
 import { Report } from './report.js';
 import { messages } from './messages.js';
 
@@ -17,7 +16,7 @@ export function Privacy() {
   const [stage, setStage] = useState<'waiting' | 'unavailable' | 'failed' | PrivacyData>('waiting');
   const language = currentLanguage();
   const load = async () => {
-    const result = await readPrivacyData(language).catch((error) =>
+    const result = await ask<PrivacyData>('GET', `data?language=${language}`).catch((error) =>
       error instanceof ServiceUnavailable ? 'unavailable' : 'failed',
     );
     // The reader may have chosen another language meanwhile.

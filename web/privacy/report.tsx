@@ -2,9 +2,8 @@ import type { ComponentChildren } from 'preact';
 import { formatTime, plural, formatUtcDay } from '../shared/dates/dates.js';
 import { StackedTable } from '../shared/tables/stacked-table.js';
 import { t } from '../shared/texts/text.js';
-import { Columns } from './columns.js';
+import { Columns, type Table } from './columns.js';
 import type { PrivacyData } from '../shared/api/api-types.js';
-import type { Table } from './data.js';
 import { Description, Untranslated } from './description.js';
 import { messages } from './messages.js';
 
@@ -81,43 +80,30 @@ function TableRow({ table }: { table: Table }) {
       <th scope="row" role="rowheader">
         <Description text={table.what} isTitle />
       </th>
-      <Cell name={messages.columns.kept} text={kept === null ? '–' : <Description text={kept} />} />
-      {leaves ? (
-        <>
-          <Cell
-            name={messages.columns.oldest}
-            text={oldest ? formatUtcDay(oldest) : messages.nothingOld}
-            isFaint={!oldest}
-          />
-          <Cell
-            name={messages.columns.deleted}
-            text={deleted ?? messages.nothingDeleted}
-            isFaint={!deleted}
-          />
-        </>
-      ) : (
-        <>
-          <Cell name={messages.columns.oldest} text="–" isFaint />
-          <Cell name={messages.columns.deleted} text="–" isFaint />
-        </>
-      )}
+      <Cell name={messages.columns.kept}>{kept === null ? '–' : <Description text={kept} />}</Cell>
+      <Cell name={messages.columns.oldest} isFaint={!leaves || !oldest}>
+        {leaves ? (oldest ? formatUtcDay(oldest) : messages.nothingOld) : '–'}
+      </Cell>
+      <Cell name={messages.columns.deleted} isFaint={!leaves || !deleted}>
+        {leaves ? (deleted ?? messages.nothingDeleted) : '–'}
+      </Cell>
     </tr>
   );
 }
 
 interface CellProps {
   readonly name: string;
-  readonly text: ComponentChildren;
+  readonly children: ComponentChildren;
   readonly isFaint?: boolean;
 }
 
-function Cell({ name, text, isFaint = false }: CellProps) {
+function Cell({ name, children, isFaint = false }: CellProps) {
   return (
     <td role="cell" class={isFaint ? 'quiet' : ''}>
       <span class="cell-name" aria-hidden="true">
         {name}:{' '}
       </span>
-      {text}
+      {children}
     </td>
   );
 }
