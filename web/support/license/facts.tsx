@@ -1,13 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import { formatNumber, plural, formatUtcDay } from '../../shared/dates/dates.js';
 import { ExactTime } from '../../shared/dates/exact-time.js';
+import { expiryText } from '../../shared/dates/expiry.js';
 import { refundDay } from '../../shared/dates/refund.js';
 import { fill, t } from '../../shared/texts/text.js';
 import type { LicenseDetail } from '../types.js';
 import { messages } from '../messages.js';
 import { Copyable } from '../parts/copyable.js';
 import { hrefOf } from '../route.js';
-import { Expiry } from './expiry.js';
 
 export function Facts({ license }: { license: LicenseDetail }) {
   const { facts } = messages.license;
@@ -37,9 +37,7 @@ export function Facts({ license }: { license: LicenseDetail }) {
       <Fact name={facts.machines}>
         <MachinesInUse license={license} />
       </Fact>
-      <Fact name={facts.expiry}>
-        <Expiry license={license} />
-      </Fact>
+      <Fact name={facts.expiry}>{expiryText(license, messages.license.expiry)}</Fact>
       <Fact name={facts.purchase}>
         <Purchase license={license} />
       </Fact>

@@ -1,10 +1,10 @@
 import { formatNumber } from '../../shared/dates/dates.js';
+import { expiryText } from '../../shared/dates/expiry.js';
 import { t } from '../../shared/texts/text.js';
 import type { Column } from '../parts/table.js';
 import { hrefOf } from '../route.js';
 import type { LicenseLine } from '../../shared/api/api-types.js';
 import { messages } from '../messages.js';
-import { Expiry } from './expiry.js';
 import { Status } from './status.js';
 
 // The columns that several tables of licenses share.
@@ -26,7 +26,7 @@ export const STATUS_COLUMN: Column<LicenseLine> = {
 };
 export const EXPIRY_COLUMN: Column<LicenseLine> = {
   name: texts.expiry,
-  cell: (license) => <Expiry license={license} />,
+  cell: (license) => expiryText(license, messages.license.expiry),
 };
 export const MACHINES_COLUMN: Column<LicenseLine> = {
   name: texts.machines,

@@ -6,16 +6,9 @@ import { focusRow } from '../parts/show-change.js';
 import type { Decision, LicenseDetail } from '../types.js';
 import { messages } from '../messages.js';
 
-interface Props {
-  readonly license: LicenseDetail;
-}
-
 /** The release requests on this license that are not decided yet, and whose activation has not ended. */
-export function OpenRequests({ license }: Props) {
-  const [deciding, setDeciding] = useState<{
-    targets: readonly Target[];
-    decision: Decision;
-  }>();
+export function OpenRequests({ license }: { license: LicenseDetail }) {
+  const [deciding, setDeciding] = useState<{ targets: readonly Target[]; decision: Decision }>();
   const open = license.release_requests.flatMap((request): RequestWithActivation[] => {
     const activation = license.activations.find(({ id }) => id === request.activation_id);
     return request.decision === null && activation?.state === 'active' ? [{ ...request, activation }] : [];
