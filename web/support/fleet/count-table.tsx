@@ -1,6 +1,6 @@
 import { formatNumber } from '../../shared/dates/dates.js';
 import { messages } from '../messages.js';
-import { countsOf, type Dimension } from './counts.js';
+import { countsOf, keyOf, type Dimension } from './counts.js';
 import type { FleetWeek } from '../../shared/api/api-types.js';
 import { WeekTable, type WeekRow } from './week-table.js';
 
@@ -36,5 +36,3 @@ export function CountTable({ name, dimension, weeks, firstRow }: Props) {
     />
   );
 }
-
-const keyOf = ({ label, isOther }: { label: string; isOther: boolean }) => `${isOther} ${label}`;

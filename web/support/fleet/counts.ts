@@ -13,6 +13,9 @@ export interface Count {
   readonly heartbeats: number;
 }
 
+/** Identifies the value of a count. A telemetry value may be the text "other", which is not counted together with the rare values. */
+export const keyOf = ({ label, isOther }: Pick<Count, 'label' | 'isOther'>) => `${isOther} ${label}`;
+
 const textOf = (value: string | null) => value ?? messages.fleet.notReported;
 
 function countCells<Cell extends { readonly heartbeats: number }>(
@@ -48,10 +51,8 @@ export function countsOf(week: FleetWeek, dimension: Dimension): Count[] {
   const nameOf = dimension === 'mac_model' ? macModelName : () => undefined;
   const sums = new Map<string, Count>();
   for (const count of COUNT_READERS[dimension](week)) {
-    // A telemetry value may be the text "other". It is not counted together with the rare values.
-    const key = `${count.isOther} ${count.label}`;
-    const heartbeats = (sums.get(key)?.heartbeats ?? 0) + count.heartbeats;
-    sums.set(key, { ...count, name: nameOf(count.label), heartbeats });
+    const heartbeats = (sums.get(keyOf(count))?.heartbeats ?? 0) + count.heartbeats;
+    sums.set(keyOf(count), { ...count, name: nameOf(count.label), heartbeats });
   }
   return [...sums.values()].toSorted(
     (a, b) => Number(a.isOther) - Number(b.isOther) || b.heartbeats - a.heartbeats,

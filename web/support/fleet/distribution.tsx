@@ -3,7 +3,7 @@ import { formatPercent } from '../parts/dates.js';
 import { t } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 import { CountTable } from './count-table.js';
-import { countsOf, percentagesOf, totalOf, type Count, type Dimension } from './counts.js';
+import { countsOf, keyOf, percentagesOf, totalOf, type Count, type Dimension } from './counts.js';
 import type { FleetWeek } from '../../shared/api/api-types.js';
 import { Section } from './section.js';
 import { ValueLabel } from './value-label.js';
@@ -45,7 +45,7 @@ function Bars({ counts, total }: { counts: readonly Count[]; total: number }) {
   return (
     <ul class="bars">
       {shown.map(({ label, name, isOther, heartbeats }, index) => (
-        <li key={`${isOther} ${label}`}>
+        <li key={keyOf({ label, isOther })}>
           <span class={isOther ? 'quiet' : ''}>
             <ValueLabel label={label} name={name} />
           </span>

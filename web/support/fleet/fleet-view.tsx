@@ -15,40 +15,37 @@ import { Headline } from './headline.js';
 import { LatencyByChip } from './latency-by-chip.js';
 
 const DIMENSIONS = ['os_version', 'mac_model', 'soc_name', 'ram_gb_bucket', 'detector_compute'] as const;
-type Weeks = keyof typeof messages.fleet.weekOptions;
 
 export interface FleetViewProps {
-  /** The counts of `weeks`. */
   readonly load: Load<FleetAnswer>;
   /** The number of weeks that are shown. */
-  readonly weeks: string;
-  readonly onWeeks: (weeks: string) => void;
+  readonly weekCount: string;
+  readonly onWeekCount: (weekCount: string) => void;
 }
 
 /** The telemetry counts of all machines together; no single machine is shown. */
-export function FleetView({ load, weeks, onWeeks }: FleetViewProps) {
+export function FleetView({ load, weekCount, onWeekCount }: FleetViewProps) {
   // While other weeks are loaded, the crash groups are not shown, so their filter is kept here.
   const [crashState, setCrashState] = useState<State>('open');
   const { fleet: texts } = messages;
-  const options = texts.weekOptions as Record<`${Weeks}`, string>;
   return (
     <div class="flow">
       <div class="view-head">
         <ViewTitle>{texts.title}</ViewTitle>
-        <Choice
+        <Choice<string>
           label={texts.weeks}
           name="weeks"
-          value={weeks as `${Weeks}`}
-          options={options}
-          onValue={onWeeks}
+          value={weekCount}
+          options={texts.weekOptions}
+          onValue={onWeekCount}
         />
       </div>
       <Loaded load={load} loadingText={texts.waiting}>
         {(fleet) => (
           <>
             {fleet.weeks.length > 0 && <Headline fleet={fleet} />}
-            <p class="quiet lede">{t(texts.lead, { threshold: formatNumber(fleet.threshold) })}</p>
-            <FleetSections fleet={fleet} weekCount={weeks} state={crashState} onState={setCrashState} />
+            <p class="quiet measure">{t(texts.lead, { threshold: formatNumber(fleet.threshold) })}</p>
+            <FleetSections fleet={fleet} weekCount={weekCount} state={crashState} onState={setCrashState} />
           </>
         )}
       </Loaded>

@@ -20,9 +20,9 @@ interface Props {
 /** Loads the view with its chart library when it is first shown. */
 export function LazyFleetView({ onReload }: Props) {
   const [View, setView] = useState<{ readonly component: FunctionComponent<FleetViewProps> }>();
-  const [weeks, setWeeks] = useState('12');
+  const [weekCount, setWeekCount] = useState('12');
   // The counts are requested while the view is loaded.
-  const load = useLoad<FleetAnswer>(`fleet?weeks=${weeks}`);
+  const load = useLoad<FleetAnswer>(`fleet?weeks=${weekCount}`);
   const [failure, setFailure] = useState<ServiceUnavailable>();
   useEffect(() => {
     import('./fleet-view.js').then(
@@ -30,7 +30,7 @@ export function LazyFleetView({ onReload }: Props) {
       () => setFailure(new ServiceUnavailable(noteNoResponse())),
     );
   }, []);
-  if (View) return <View.component load={load} weeks={weeks} onWeeks={setWeeks} />;
+  if (View) return <View.component load={load} weekCount={weekCount} onWeekCount={setWeekCount} />;
   if (failure) return <FleetUnavailable failure={failure} onReload={onReload} />;
   return <Loading text={messages.fleet.waiting} />;
 }
