@@ -1,6 +1,6 @@
 import { KEPT_MONTHS } from '../../src/retention/kept-months.js';
 
-/** All texts of this page. The file is long, because they are translated together. `{name}` is filled in, `#` is a number. */
+/** The texts of this page, which is in English only. The file is long, because it is a table. `{name}` is filled in, `#` is a number. */
 export const messages = {
   support: 'Support',
   retry: 'Try again',
@@ -657,8 +657,7 @@ export const messages = {
     addSubmit: 'Add',
     emailWrong: 'This is no e-mail address.',
     added: 'Added {email}.',
-    makeAdmin: 'Make admin …',
-    makeSupport: 'Make support …',
+    roleButton: { admin: 'Make admin …', support: 'Make support …' },
     roleLabel: { admin: 'Make admin: {email}', support: 'Make support: {email}' },
     roleTitle: { admin: 'Make {email} an admin?', support: 'Take the admin role from {email}?' },
     roleMeans: {
@@ -791,7 +790,6 @@ export const messages = {
     weekOf: 'Week to {day}',
     newest: 'Week to {day}, {total}',
     heartbeats: { one: '# heartbeat', other: '# heartbeats' },
-    share: 'Share',
     table: 'Table: {name}',
     value: 'Value',
     configuredAndActual: '{configured} → {actual}',

@@ -82,7 +82,7 @@ function Actions({ member, mailing, onAction }: ActionsProps) {
         </Button>
       )}
       <Button label={t(texts.roleLabel[role], { email })} onClick={() => onAction('role')}>
-        {role === 'admin' ? texts.makeAdmin : texts.makeSupport}
+        {texts.roleButton[role]}
       </Button>
       <Button kind="harm" label={t(texts.removeLabel, { email })} onClick={() => onAction('remove')}>
         {texts.remove}
