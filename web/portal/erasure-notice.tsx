@@ -6,7 +6,7 @@ import { t } from '../shared/texts/text.js';
 import { toast } from '../shared/notices/toast.js';
 import type { WaitingErasure } from '../shared/api/api-types.js';
 import { OnDemandButton } from './on-demand-button.js';
-import { takeErasureBack } from './portal-api.js';
+import { cancelErasure } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';
 import { messages } from './messages.js';
 
@@ -14,10 +14,10 @@ import { messages } from './messages.js';
 export function ErasureNotice({ erasure }: { erasure: WaitingErasure }) {
   const { holder, update, openSignInByCode } = useHolderSession();
   const { busy, error, run } = useAction(useHolderError());
-  const canTakeBack = holder.signed_in_by === 'code';
-  const takeBack = () =>
+  const canCancel = holder.signed_in_by === 'code';
+  const cancel = () =>
     run(async () => {
-      await takeErasureBack(erasure.id);
+      await cancelErasure(erasure.id);
       update({ ...holder, erasure: null }, 'headline');
       toast(messages.data.takenBack);
     });
@@ -33,12 +33,12 @@ export function ErasureNotice({ erasure }: { erasure: WaitingErasure }) {
           {error}
         </p>
       )}
-      {isWaiting && canTakeBack && (
-        <Button busy={busy} onClick={() => void takeBack()}>
+      {isWaiting && canCancel && (
+        <Button busy={busy} onClick={() => void cancel()}>
           {messages.data.takeItBack}
         </Button>
       )}
-      {isWaiting && !canTakeBack && (
+      {isWaiting && !canCancel && (
         <OnDemandButton onLoaded={() => openSignInByCode({ focusAfterwards: 'erasure' })}>
           {messages.data.signInByCode}
         </OnDemandButton>

@@ -10,7 +10,7 @@ import { explain, wrongMembers } from './explain.js';
 import { MachineName } from './machine-name.js';
 import { messages } from './messages.js';
 import { mailCode, signInByCode } from './portal-api.js';
-import { hasPlaceForWaitingMachine, newMachine, refusedMachine } from './release-link.js';
+import { hasPlaceForWaitingMachine, newMachine, waitingMachine } from './release-link.js';
 
 interface Props {
   /** The hint in the URL with which the application opened the page. */
@@ -75,8 +75,8 @@ export function SignInToFreeAPlace({ hint, onSignedIn, onOther }: Props) {
 }
 
 /** Names the machine that the application could not activate. */
-export function RefusedMachine() {
-  const machine = refusedMachine();
+export function WaitingMachine() {
+  const machine = waitingMachine();
   if (!machine) return null;
   const parts = { machine: <MachineName activation={machine} />, version: machine.version };
   return <p>{fill(messages.freeAPlace.waiting, parts)}</p>;
@@ -86,10 +86,10 @@ const isReleaseRequested = ({ activations }: HolderLicense) =>
   activations.some(({ state, release_requested_at }) => state === 'active' && release_requested_at);
 
 /**
- * Says what remains to be done, so that the refused machine can be activated on this license, or that it is activated. The
+ * Says what remains to be done, so that the waiting machine can be activated on this license, or that it is activated. The
  * headline of the page says that a place is free.
  */
-export function WaitingMachine({ license }: { license: HolderLicense }) {
+export function NextStep({ license }: { license: HolderLicense }) {
   const activation = newMachine(license);
   const next =
     license.self_releases_left > 0
@@ -101,7 +101,7 @@ export function WaitingMachine({ license }: { license: HolderLicense }) {
     <div role="status">
       {!hasPlaceForWaitingMachine(license) && (
         <Notice kind={activation ? 'good' : 'info'}>
-          {!activation && <RefusedMachine />}
+          {!activation && <WaitingMachine />}
           <p>
             {activation
               ? fill(messages.freeAPlace.activated, { machine: <MachineName activation={activation} /> })

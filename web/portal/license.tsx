@@ -7,7 +7,7 @@ import { common } from '../shared/texts/messages.js';
 import { fill, t, UntrustedText } from '../shared/texts/text.js';
 import { toast } from '../shared/notices/toast.js';
 import type { HolderLicense } from '../shared/api/api-types.js';
-import { WaitingMachine } from './free-a-place.js';
+import { NextStep } from './free-a-place.js';
 import { displayStatus, isEnded, isUsable, type DisplayStatus } from './holder.js';
 import { Machines } from './machines.js';
 import { hasWaitingMachine } from './release-link.js';
@@ -59,7 +59,7 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
         {fill(messages.license.licensedTo, { email: <UntrustedText text={holder.email} />, inUse })}
       </p>
       {holder.signed_in_by === 'code' && !hasEnded && <SendKey license={license} />}
-      {hasWaitingMachine(license) && isUsable(license) && <WaitingMachine license={license} />}
+      {hasWaitingMachine(license) && isUsable(license) && <NextStep license={license} />}
       <Machines license={license} />
     </section>
   );

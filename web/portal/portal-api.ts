@@ -18,4 +18,4 @@ export const sendKey = (id: string) => ask('POST', `api/licenses/${id}/send-key`
 export const readExport = () => ask<unknown>('GET', 'api/export');
 export const askForErasure = (email: string) =>
   ask<{ erasure: WaitingErasure }>('POST', 'api/erasure', { email });
-export const takeErasureBack = (id: string) => ask('DELETE', `api/erasure?id=${id}`);
+export const cancelErasure = (id: string) => ask('DELETE', `api/erasure?id=${id}`);

@@ -11,7 +11,7 @@ import { Page } from '../shared/page/page.js';
 import { usePageFocus } from '../shared/page/page-focus.js';
 import { toast } from '../shared/notices/toast.js';
 import type { HolderLicensesAnswer } from '../shared/api/api-types.js';
-import { RefusedMachine, SignInToFreeAPlace } from './free-a-place.js';
+import { WaitingMachine, SignInToFreeAPlace } from './free-a-place.js';
 import { Overview } from './overview.js';
 import { readHolder } from './portal-api.js';
 import { hasWaitingMachine, releaseHint } from './release-link.js';
@@ -211,7 +211,7 @@ function SignedOutPage({ stage, hint, onRetry, onSignedIn, onOther }: SignedOutP
       {stage === 'signed-out' && (
         <>
           <p class="lead">{isToFree ? messages.freeAPlace.lead : messages.questionLead}</p>
-          {isToFree && <RefusedMachine />}
+          {isToFree && <WaitingMachine />}
           {isToFree ? (
             <SignInToFreeAPlace key={hint} hint={hint} onSignedIn={onSignedIn} onOther={onOther} />
           ) : (

@@ -18,7 +18,7 @@ export function releaseHint(): string | null {
 }
 
 /** The machine that the application could not activate, as the link names it; null if it does not. */
-export function refusedMachine() {
+export function waitingMachine() {
   const version = memberOfUrl('version') ?? '';
   const hostname_hint = memberOfUrl('machine')?.slice(0, MAX_LABEL_UTF16_UNITS) ?? null;
   return VERSION.test(version) ? { hostname_hint, version } : null;
