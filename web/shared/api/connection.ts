@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 /**
- * Whether this device has no connection. The browser reports that, but it also does for a device that reaches a service on the
- * same machine. A response therefore shows that there is a connection.
+ * Whether this device has no connection. The browser also reports that on a device without a network that runs the service itself, so
+ * each response sets this to false.
  */
 let isOffline = !navigator.onLine;
 const changes = new EventTarget();
@@ -30,7 +30,7 @@ export function useIsOffline(): boolean {
   const [known, setKnown] = useState(isOffline);
   useEffect(() => {
     const read = () => setKnown(isOffline);
-    // It may have changed since the first render.
+    // The connection may have changed since the first render.
     read();
     changes.addEventListener('change', read);
     return () => changes.removeEventListener('change', read);

@@ -9,7 +9,7 @@ const WARNING_READ_MS = 600;
 interface Props {
   readonly title: ComponentChildren;
   readonly children: ComponentChildren;
-  /** Called by Escape and by buttons in the dialog. */
+  /** Called by Escape, and by the gesture to go back. */
   readonly onClose: () => void;
   /** The text that the first Escape shows if closing would discard something; a second Escape then closes the dialog. */
   readonly warning?: string | false;

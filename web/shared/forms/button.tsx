@@ -8,7 +8,7 @@ export interface ButtonProps {
   /** A `harm` button opens the dialog of a harmful action; the `danger` button in that dialog confirms the action. */
   readonly kind?: 'plain' | 'primary' | 'danger' | 'harm' | 'link';
   readonly type?: 'button' | 'submit';
-  /** The work of another button is still running: a click does nothing. */
+  /** Whether a click does nothing, because the work of another button is running, or nothing is selected. */
   readonly isBlocked?: boolean;
   /** The work of this button is still running. The button shows that and keeps the focus; another click does nothing. */
   readonly busy?: boolean;

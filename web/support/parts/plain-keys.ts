@@ -5,7 +5,7 @@ import { useEffect, useState } from 'preact/hooks';
  * without meaning to, would trigger them (WCAG 2.2, 2.1.4). The style sheet hides their names while they are off.
  */
 
-/** The name under which the browser stores that they are off. */
+/** The name under which the browser stores that the shortcuts are off. */
 const STORAGE_NAME = 'plain-keys';
 const OFF = 'off';
 const { dataset } = document.documentElement;
@@ -13,7 +13,7 @@ const changes = new EventTarget();
 
 export const arePlainKeysOn = (): boolean => dataset['plainKeys'] !== OFF;
 
-/** Returns whether they are on, also after that has changed. */
+/** Returns whether the shortcuts are on, also after that has changed. */
 export function usePlainKeys(): boolean {
   const [isOn, setIsOn] = useState(arePlainKeysOn());
   useEffect(() => {
@@ -24,7 +24,7 @@ export function usePlainKeys(): boolean {
   return isOn;
 }
 
-/** Turns the shortcuts on or off, also for later visits. @returns whether the browser will remember it */
+/** Turns the shortcuts on or off, also for later visits. @returns whether the browser has stored the choice */
 export function turnPlainKeys(isOn: boolean): boolean {
   apply(isOn ? null : OFF);
   try {
