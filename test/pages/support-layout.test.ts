@@ -173,10 +173,10 @@ const OVERFLOWS = `({
 /** Returns how many lines each part of an address takes. An address may wrap between its parts. */
 const linesOfParts = (page: Page, email: string) =>
   page
-    .locator('.person', { hasText: email })
+    .locator('.email-address', { hasText: email })
     .first()
-    .evaluate((person) =>
-      [...person.firstChild!.childNodes]
+    .evaluate((address) =>
+      [...address.firstChild!.childNodes]
         .filter(({ nodeName }) => nodeName === '#text')
         .map((part) => {
           const range = part.ownerDocument!.createRange();

@@ -3,7 +3,7 @@ import { formatUtcDay } from '../../shared/dates/dates.js';
 import { fill, t, UntrustedText } from '../../shared/texts/text.js';
 import type { CrashGroup } from '../../shared/api/api-types.js';
 import { messages } from '../messages.js';
-import { Person } from '../parts/person.js';
+import { EmailAddress } from '../parts/email-address.js';
 import { crashName } from './crash-name.js';
 
 const { crashStates: texts, reopened, resolvedIn } = messages.fleet;
@@ -26,7 +26,7 @@ export function CrashState({ group, onChange }: Props) {
           {changed_by !== null && (
             <>
               {', '}
-              <Person email={changed_by} />
+              <EmailAddress email={changed_by} />
             </>
           )}
         </span>

@@ -5,7 +5,7 @@ import { ExactTime } from '../../shared/dates/exact-time.js';
 import { RelativeTime } from '../parts/relative-time.js';
 import { t, UntrustedText } from '../../shared/texts/text.js';
 import { Loaded } from '../parts/loaded.js';
-import { Person } from '../parts/person.js';
+import { EmailAddress } from '../parts/email-address.js';
 import { showChange } from '../parts/show-change.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
@@ -24,7 +24,8 @@ const texts = messages.erasures;
 const EMAIL_COLUMN: Column<Erasure> = {
   name: texts.email,
   isRowHeader: true,
-  cell: ({ email }) => (email ? <Person email={email} /> : <span class="quiet">{messages.find.erased}</span>),
+  cell: ({ email }) =>
+    email ? <EmailAddress email={email} /> : <span class="quiet">{messages.find.erased}</span>,
 };
 const ASKED_BY_COLUMN: Column<Erasure> = {
   name: texts.askedBy,

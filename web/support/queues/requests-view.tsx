@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { formatNumber } from '../../shared/dates/dates.js';
 import { t } from '../../shared/texts/text.js';
 import { Loaded } from '../parts/loaded.js';
-import { Person } from '../parts/person.js';
+import { EmailAddress } from '../parts/email-address.js';
 import { focusRow } from '../parts/show-change.js';
 import type { Column } from '../parts/table.js';
 import { ViewTitle } from '../parts/view-title.js';
@@ -25,7 +25,7 @@ const LICENSE_COLUMNS: readonly Column<WaitingRequest>[] = [
     headerClass: 'column-holder',
     cell: ({ license: { id, email, key_hint, machines_in_use, machines_allowed } }) => (
       <span class="holder">
-        {email ? <Person email={email} /> : <span class="quiet">{messages.find.erased}</span>}{' '}
+        {email ? <EmailAddress email={email} /> : <span class="quiet">{messages.find.erased}</span>}{' '}
         <span class="quiet small">
           <a href={hrefOf('license', id)}>{t(messages.find.keyLabel, { hint: key_hint })}</a>
           {': '}

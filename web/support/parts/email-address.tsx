@@ -1,9 +1,9 @@
 import { Fragment } from 'preact';
 
 /** An e-mail address in a table. A long one wraps after its `@` and its dots. */
-export function Person({ email }: { email: string }) {
+export function EmailAddress({ email }: { email: string }) {
   return (
-    <span class="person">
+    <span class="email-address">
       <bdi class="untrusted">
         {email.split(/(?<=[@.])/).map((part, index) => (
           <Fragment key={index}>
