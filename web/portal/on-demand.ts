@@ -1,4 +1,4 @@
-// What the first view of the page does not need: one file, which is loaded when a part of it is about to be used (load-on-demand.ts).
+// What the first view of the page does not need: one file, which is loaded before a part of it is used (load-on-demand.ts).
 export { isMistyped } from '../shared/forms/mistyped-key.js';
 export { AskForErasure } from './ask-for-erasure.js';
 export { AskForRelease } from './ask-for-release.js';

@@ -10,7 +10,7 @@ interface Props {
   /** The address and the key that are already filled in. */
   readonly email?: string | undefined;
   readonly licenseKey?: string | undefined;
-  /** Whether the form for a code is shown first, instead of the form for a license key. The caller must have loaded on-demand.ts before. */
+  /** Whether the form for a code is shown first. The caller must have loaded on-demand.ts before. */
   readonly byCode?: boolean;
   /** Whether the button to the other form is left out. Together with `byCode`, only a sign-in by code is offered. */
   readonly codeOnly?: boolean;
@@ -21,7 +21,7 @@ interface Props {
   readonly extra?: ComponentChildren;
 }
 
-/** Signs in by license key or by mailed code, whose form is loaded on demand. The typed address is kept if the holder switches between the two. */
+/** Signs in by license key or by mailed code. The typed address is kept if the holder switches between the two forms. */
 export function SignIn({
   email: initialEmail = '',
   licenseKey: initialKey = '',

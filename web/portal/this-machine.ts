@@ -10,8 +10,8 @@ export const isOpenedForUnknownMachine = (holder: HolderLicensesAnswer): boolean
   activationIdOfUrl() !== null && !findThisMachine(holder);
 
 /**
- * The id of the element that gets the focus: it shows the machine or the license for which the application opened the page. It is the
- * headline if a place is free, and undefined if the page was opened for neither.
+ * The id of the element that gets the focus: the machine or the license for which the application opened the page, or the headline
+ * if a place is free. Undefined if the page was opened for neither.
  */
 export function elementToFocus(holder: HolderLicensesAnswer): string | undefined {
   const machine = findThisMachine(holder);

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 /**
- * Whether this device has no connection. The browser also reports that on a device without a network that runs the service itself, so
- * each response sets this to false.
+ * Whether this device has no connection. The browser also reports that on a device without a network that runs the service, so each
+ * response sets this to false.
  */
 let isOffline = !navigator.onLine;
 const changes = new EventTarget();

@@ -34,8 +34,8 @@ export function Dialog({ title, children, onClose, warning = false }: Props) {
   };
   const escape = useRef(closeOrWarn);
   escape.current = closeOrWarn;
-  // The browser's own handling of Escape can be prevented only once: at the second Escape the browser would close this dialog, and also
-  // the one below it. The event is handled by the window, because the focus may have left the dialog.
+  // The browser's own handling of Escape can be prevented only once: at the second Escape it would close this dialog and the one
+  // below. The event is handled by the window, because the focus may have left the dialog.
   useLayoutEffect(() => {
     const handle = (event: KeyboardEvent) => {
       if (event.key !== 'Escape' || event.isComposing || event.defaultPrevented) return;
@@ -67,7 +67,7 @@ export function Dialog({ title, children, onClose, warning = false }: Props) {
         event.preventDefault();
         closeOrWarn();
       }}
-      // `onCancel` can prevent only the first gesture to go back. At the second one the browser closes the dialog itself, so it is opened
+      // `onCancel` can prevent only the first gesture to go back. At the second one the browser closes the dialog, which is opened
       // again if it is still rendered afterwards.
       onClose={() => {
         // Without an element the dialog is no longer rendered, so it may close.

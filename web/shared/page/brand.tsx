@@ -4,8 +4,8 @@ import { common } from '../texts/messages.js';
 import { fill, UntrustedText } from '../texts/text.js';
 
 /**
- * What the settings say about the product and its vendor. It is loaded before the page is first rendered. It is empty if `/brand` was
- * not answered: the page then names neither the product nor the vendor.
+ * What the settings say about the product and its vendor. It is loaded before the page is first rendered. If `/brand` was not
+ * answered, it is empty, and the page names neither the product nor the vendor.
  */
 export let brand: Partial<Brand> & Pick<Brand, 'product_name'> = { product_name: '' };
 

@@ -9,9 +9,7 @@ interface Props {
   readonly children: ComponentChildren;
 }
 
-/**
- * A table whose cells are stacked on a narrow screen. The roles are explicit, because a table that is laid out as blocks loses them.
- */
+/** A table whose cells are stacked on a narrow screen. The roles are explicit, because a table laid out as blocks loses them. */
 export function StackedTable({ class: className = '', caption, columns, children }: Props) {
   return (
     <table class={`stacked ${className}`} role="table">

@@ -23,7 +23,7 @@ export function Adoption({ weeks, publications }: Pick<FleetAnswer, 'weeks' | 'p
   const oldestFirst = weeks.toReversed();
   const lines = linesOf(oldestFirst);
   const marks = marksOf(publications, oldestFirst);
-  // The data may be loaded again with other weeks, so the state has the day of a week and the key of a mark instead of their positions.
+  // The data may be loaded again with other weeks, so the state has the day of a week and the key of a mark, not their positions.
   const [pointedDay, setPointedDay] = useState<string>();
   const [selected, setSelected] = useState<string>();
   const pointedWeek = oldestFirst.findIndex(({ week_end }) => week_end === pointedDay);

@@ -13,7 +13,7 @@ export interface Count {
   readonly heartbeats: number;
 }
 
-/** Identifies the value of a count. A telemetry value may be the text "other", which is not counted together with the rare values. */
+/** Identifies a value. A value that is the text "other" is not counted together with the rare values. */
 export const keyOf = ({ label, isOther }: Pick<Count, 'label' | 'isOther'>) => `${isOther} ${label}`;
 
 const textOf = (value: string | null) => value ?? messages.fleet.notReported;

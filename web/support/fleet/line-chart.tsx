@@ -132,8 +132,8 @@ function optionsOf(
 }
 
 /**
- * Draws a vertical line for each mark, with its label above. A label that would overlap that of a newer mark, or of the selected one of the
- * same day, is left out.
+ * Draws a vertical line for each mark, with its label above. A label that would overlap that of a newer mark, or of the selected
+ * mark of the same day, is left out.
  */
 function drawMarks(chart: uPlot, marks: readonly Mark[], colour: string, fontFamily: string) {
   const { ctx, bbox } = chart;

@@ -17,10 +17,7 @@ export const machineText = (name: string | null) => name?.trim() || messages.unn
  */
 export const shortId = (id: string) => `…${id.slice(-4)}`;
 
-/**
- * Returns a function for the label of each of these machines, with the end of its activation id if it has no label or another has the
- * same.
- */
+/** Returns a function for the name of each machine: its label, with the end of its id if the label does not identify it. */
 export function machineNames(activations: readonly Activation[]): (activation: Activation) => string {
   const counts = new Map<string, number>();
   for (const { hostname_hint } of activations) {

@@ -18,8 +18,8 @@ export function useShortcuts(handle: (event: KeyboardEvent) => boolean): void {
 }
 
 /**
- * Whether a pressed key can be a shortcut of a single key: such shortcuts are on, the key has no modifier except Shift, and it is not
- * typed into a field.
+ * Whether a key can be a shortcut of a single key: such shortcuts are on, the key has no modifier except Shift, and it is not typed
+ * into a field.
  */
 export const isPlainKey = ({ metaKey, ctrlKey, altKey, target }: KeyboardEvent): boolean =>
   arePlainKeysOn() && !metaKey && !ctrlKey && !altKey && !isTextField(target);

@@ -110,8 +110,8 @@ async function send(
   reason: string,
   staff: string,
 ): Promise<Outcome> {
-  // The browser completes these requests even if the page is left. Another person may have signed in in another tab meanwhile, which
-  // the page may not know, so the service refuses them then.
+  // The browser completes these requests even if the page is left. The service refuses them if another person has signed in in
+  // another tab meanwhile, which the page may not know.
   const options = { keepalive: true, headers: { 'staff-id': staff } };
   if (!request) {
     const path = `activations/${activation.id}/release`;

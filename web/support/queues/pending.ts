@@ -32,7 +32,7 @@ interface Entry extends DelayedAction {
   result?: Promise<boolean>;
 }
 
-/** The actions that are not completed, in the order of their confirmation. They are in no storage, so a reload does not repeat them. */
+/** The actions that are not completed, in the order of their confirmation. They are not stored: a reload does not repeat them. */
 const entries: Entry[] = [];
 
 /** Sends the requests of an action after `UNDO_SECONDS`. Until then a toast shows the action, with a button that undoes it. */
@@ -90,8 +90,8 @@ const start = (entry: Entry): Promise<boolean> => (entry.result ??= send(entry))
 async function send(entry: Entry): Promise<boolean> {
   const { unsent, sent } = entry;
   entry.stopWaiting();
-  // Another person may have signed in meanwhile, in another tab. This reads who is signed in, and each request of `decide.ts` fails if
-  // that is not the person who confirmed it.
+  // Another person may have signed in meanwhile, in another tab. After this has read who is signed in, each request of `decide.ts`
+  // fails if that is not the person who confirmed it.
   await findSession().catch(() => undefined);
   // One after another, because requests about one license would wait for its lock in the database.
   while (unsent.length > 0) {

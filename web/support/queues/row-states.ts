@@ -52,6 +52,6 @@ export function useOnDecided(load: (ids: readonly string[]) => Promise<unknown>)
   });
 }
 
-/** Loads what the views show again, after decisions were carried out. */
+/** Loads the data of the open views again, after decisions were carried out. */
 export const reloadViews = (ids: readonly string[]) =>
   Promise.all([...decidedListeners].map((load) => load(ids)));
