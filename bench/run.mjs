@@ -1,7 +1,6 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import pg from 'pg';
 import { ScriptError } from '../scripts/prepare.mjs';
 import { runBench } from './command.mjs';
 
@@ -42,6 +41,7 @@ async function startDatabase(directory, settings) {
   const { startEmbeddedPostgres } = await import('../dist/database/embedded/embedded-postgres.js');
   const server = await startEmbeddedPostgres(directory);
   if (!settings) return server;
+  const { default: pg } = await import('pg');
   const client = new pg.Client(server.url);
   await client.connect();
   for (const [name, value] of Object.entries(settings))

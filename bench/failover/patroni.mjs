@@ -15,7 +15,6 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
 import { freePort } from '../../scripts/demo-output.mjs';
 import { ScriptError } from '../../scripts/prepare.mjs';
 
@@ -273,6 +272,7 @@ export async function waitFor(check) {
 
 /** Executes a statement over a new connection. @returns its rows */
 export async function query(url, text, values) {
+  const { default: pg } = await import('pg');
   const client = new pg.Client({ connectionString: url });
   client.on('error', () => {});
   await client.connect();

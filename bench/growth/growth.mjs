@@ -7,7 +7,6 @@ import { ScriptError } from '../../scripts/prepare.mjs';
 import { option, parseWholeNumbers } from '../command.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
 import { report } from './report.mjs';
-import { measureRetentionUnderLoad } from './retention.mjs';
 import { measureStarts } from './start.mjs';
 
 /** The number of activations of each database that the load uses. */
@@ -47,6 +46,7 @@ function parseOptions() {
 
 async function measureAll(environment, options) {
   const { makeDatabase } = await import('./data.mjs');
+  const { measureRetentionUnderLoad } = await import('./retention.mjs');
   const databases = [];
   for (const size of options.sizes)
     databases.push(await makeDatabase(environment, `growth_${size}`, size, SAMPLE_SIZE));

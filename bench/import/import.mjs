@@ -5,7 +5,6 @@ import { parseArgs } from 'node:util';
 import { option, parseWholeNumbers } from '../command.mjs';
 import { postgresVersion, runPageBench } from '../run.mjs';
 import { report } from './report.mjs';
-import { importKilled, importOnce, signInAll, VENDORS } from './steps.mjs';
 
 await runPageBench(import.meta.url, { page: 'import.md', parseOptions, measureAll, report });
 
@@ -21,6 +20,7 @@ function parseOptions() {
 }
 
 async function measureAll({ url, folder, processes, progress }, { rows, killRows, seed }) {
+  const { importKilled, importOnce, signInAll, VENDORS } = await import('./steps.mjs');
   progress(`seed ${seed}`);
   const context = { url, folder, progress, processes };
   const vendors = [];

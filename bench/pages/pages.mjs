@@ -5,10 +5,9 @@ import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { chromium } from 'playwright-core';
 import { findChromium } from '../../scripts/chromium.mjs';
 import { fillFleet } from '../../scripts/pictures/fleet.mjs';
-import { brandSettings } from '../../scripts/pictures/sample-vendor.mjs';
+import { brandSettings, SampleVendor } from '../../scripts/pictures/sample-vendor.mjs';
 import { ensureClientBuilt } from '../../scripts/prepare.mjs';
 import { withSampleService } from '../../scripts/sample-service.mjs';
 import { signInByKey, signInStaff } from '../../scripts/sample-sign-in.mjs';
@@ -53,13 +52,13 @@ const PAGES = [
 await runBench(import.meta.url, parseOptions, ({ rounds, write }) =>
   withTemporaryFolder('mooring-pages-', async ({ folder, interrupted }) => {
     await ensureClientBuilt();
-    const dataDir = join(folder, 'data');
     const settings = brandSettings();
     // This logo has as many bytes as a usual one. The logo of `brandSettings` has fewer.
     settings.LOGO_FILE = join(folder, 'logo.png');
     writeFileSync(settings.LOGO_FILE, drawLogo());
-    const work = (service) => measureAll(service, dataDir, folder, rounds);
-    const measurements = await Promise.race([withSampleService(dataDir, work, settings), interrupted]);
+    const work = (service) => measureAll(service, folder, rounds);
+    const measured = withSampleService(join(folder, 'data'), work, settings);
+    const measurements = await Promise.race([measured, interrupted]);
     const text = await formatMarkdown(report(measurements, rounds));
     if (write) writeFileSync(new URL('pages.md', import.meta.url), text);
     process.stdout.write(text);
@@ -76,10 +75,13 @@ function parseOptions() {
   return { ...parseWholeNumbers({ rounds }), write };
 }
 
-async function measureAll({ origin, welcome }, dataDir, folder, rounds) {
+async function measureAll(service, folder, rounds) {
+  const { chromium } = await import('playwright-core');
+  const { origin, welcome } = service;
   const holder = { license_key: /MOOR_\S+/.exec(welcome)[0], email: 'ada@example.com' };
   const staffLink = /http\S+#link=\S+/.exec(welcome)[0];
-  await fillFleet(dataDir);
+  const vendor = new SampleVendor(service);
+  await vendor.withDatabase(fillFleet);
   const machinesAllowed = await activateMachines(origin, holder);
   const browser = await chromium.launch(await findChromium());
   try {
@@ -106,7 +108,7 @@ async function measureAll({ origin, welcome }, dataDir, folder, rounds) {
         measured.push(await measurePage(contexts[as], url, selector, size));
       }
     const page = await (await newContext()).newPage();
-    const move = await moveToNewMachine(page, origin, holder, folder, join(dataDir, 'outbox'));
+    const move = await moveToNewMachine(page, origin, holder, folder, vendor.outbox);
     return { rows: rows.map(summarize), move: { ...move, machinesAllowed } };
   } finally {
     await browser.close();

@@ -6,8 +6,6 @@ import { runRetention } from '../retention/run-retention.mjs';
 import { Server } from './server.mjs';
 
 const DAY_MS = 86_400_000;
-/** A week, and the first day of a month. */
-export const MIN_DAYS = 8;
 /** The first day of a month that is a Monday. The data begins some weeks before it, so that all its weeks are complete. */
 const FIRST_OF_MONTH = Date.UTC(2026, 5, 1);
 /** The time of the first run of a day. */

@@ -1,5 +1,4 @@
 // Invented weekly counts for the pictures: installations that update from one version to the next.
-import pg from 'pg';
 
 const WEEKS = 12;
 const WEEK_MS = 7 * 86_400_000;
@@ -22,11 +21,8 @@ const CRASHES = [
   { sig: 'fd61a03af4f77d87', label: null, frame: null, versions: ['3.1.0', '3.2.0'] },
 ];
 
-/** Inserts twelve weeks of counts into the database of the running service with this data directory. */
-export async function fillFleet(dataDir) {
-  const { findEmbeddedPostgres } = await import('../../dist/database/embedded/embedded-postgres.js');
-  const client = new pg.Client(await findEmbeddedPostgres(dataDir));
-  await client.connect();
+/** Inserts twelve weeks of counts. @param client of pg */
+export async function fillFleet(client) {
   const insertCell = (week, dimension, value, value_2, heartbeats) =>
     client.query(
       'insert into fleet_cell (week_end, dimension, value, value_2, is_other, heartbeats) values ($1, $2, $3, $4, false, $5)',
@@ -67,7 +63,6 @@ export async function fillFleet(dataDir) {
         Math.round((6 + 40 * Math.exp(-((progress - 0.5 - i / 5) ** 2) * 20)) / (i + 1)),
       ]);
   }
-  await client.end();
 }
 
 /** Returns the Sunday that ended a past week. @param weeksAgo 1 for the latest Sunday before today */

@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { chromium } from 'playwright-core';
 import { findChromium } from '../chromium.mjs';
 import { command, ensureBuilt, ensureInstalled, ensureWebBuilt } from '../prepare.mjs';
 import { withSampleService } from '../sample-service.mjs';
@@ -24,18 +23,18 @@ await command(async () => {
   await ensureWebBuilt();
   const folder = mkdtempSync(join(tmpdir(), 'mooring-pictures-'));
   try {
-    const dataDir = join(folder, 'data');
-    const work = (service) => takePictures(service, dataDir, folder);
-    await withSampleService(dataDir, work, brandSettings());
+    const work = (service) => takePictures(service, folder);
+    await withSampleService(join(folder, 'data'), work, brandSettings());
     return 0;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 });
 
-async function takePictures(service, dataDir, folder) {
+async function takePictures(service, folder) {
+  const { chromium } = await import('playwright-core');
   const vendor = new SampleVendor(service);
-  await fillFleet(dataDir);
+  await vendor.withDatabase(fillFleet);
   await vendor.publishVersions(folder, PUBLISHED_WEEKS_AGO);
   const options = withSystemFonts(await findChromium(), folder);
   // The fields of dates have the format of this language, and not that of the page.

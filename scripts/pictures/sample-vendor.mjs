@@ -3,7 +3,6 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
 import { node24, root } from '../prepare.mjs';
 import { movePublication, passDays } from './pass-time.mjs';
 
@@ -71,7 +70,7 @@ export class SampleVendor {
 
   /** Makes everything that has happened some days older. */
   async passDays(days) {
-    await this.#withDatabase((client) => passDays(client, days));
+    await this.withDatabase((client) => passDays(client, days));
   }
 
   /** Activates a machine. @returns the answer, also of a refusal */
@@ -107,7 +106,7 @@ export class SampleVendor {
       // No image is at the address.
       this.mooring('manifest', 'publish', '--no-fetch', manifest);
     }
-    await this.#withDatabase(async (client) => {
+    await this.withDatabase(async (client) => {
       for (const [version, weeks] of Object.entries(weeksAgo)) await movePublication(client, version, weeks);
     });
   }
@@ -115,7 +114,7 @@ export class SampleVendor {
   /** Adds a mail that the mail server refused, for the warning of the service. */
   async addUndeliveredMail({ license_id }) {
     const key = `license_key ${license_id}`;
-    await this.#withDatabase(async (client) => {
+    await this.withDatabase(async (client) => {
       await client.query(
         `select graphile_worker.add_job('mail_license_key', '{}', run_at := now() + interval '1 day', job_key := $1)`,
         [key],
@@ -128,7 +127,9 @@ export class SampleVendor {
     });
   }
 
-  async #withDatabase(work) {
+  /** Calls `work` with a client of pg, connected as a superuser. @returns its result */
+  async withDatabase(work) {
+    const { default: pg } = await import('pg');
     const { findEmbeddedPostgres } = await import('../../dist/database/embedded/embedded-postgres.js');
     const client = new pg.Client(await findEmbeddedPostgres(this.#environment.DATA_DIR));
     await client.connect();
