@@ -8,7 +8,9 @@ const SCHEMAS = '#/components/schemas/';
 const SCALARS = { string: 'string', integer: 'number', number: 'number', boolean: 'boolean', null: 'null' };
 
 const literal = (value) => (typeof value === 'string' ? `'${value}'` : String(value));
-const listOf = (type) => (/^(\w+|\{[^]*\})$/.test(type) ? `readonly ${type}[]` : `readonly (${type})[]`);
+/** A union needs parentheses. That of objects has a line that begins with `} |`. */
+const listOf = (type) =>
+  /^(\w+|\{[^]*\})$/.test(type) && !/^\} \|/m.test(type) ? `readonly ${type}[]` : `readonly (${type})[]`;
 
 /** @param document the parsed document. @throws for a schema that cannot be converted */
 export function apiTypes(document) {

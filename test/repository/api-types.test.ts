@@ -30,12 +30,14 @@ test('the generator writes references, optional members, null and records, and r
     },
     components: { schemas: { X: schema, Id: { type: 'string' }, Y: { type: 'array', items: { const: 1 } } } },
   });
+  const object = (name: string) => ({ type: 'object', properties: { [name]: { type: 'null' } } });
   const properties = {
     id: { $ref: '#/components/schemas/Id', description: 'Which one.' },
     all: { $ref: '#/components/schemas/Y' },
     end: { type: ['string', 'null'], enum: ['a', null] },
     rows: { type: 'object', patternProperties: { '^a$': { type: 'integer' } } },
     either: { type: 'array', items: { oneOf: [{ type: 'null' }, { type: 'boolean' }] } },
+    objects: { type: 'array', items: { oneOf: [object('a'), object('b')] } },
   };
   const text = apiTypes(documentOf({ type: 'object', required: ['id', 'all', 'end', 'rows'], properties }));
   expect(text.split('\n\n').slice(1).join('\n\n')).toBe(`export interface X {
@@ -45,6 +47,11 @@ test('the generator writes references, optional members, null and records, and r
   readonly end: 'a' | null;
   readonly rows: Readonly<Record<string, number>>;
   readonly either?: readonly (null | boolean)[];
+  readonly objects?: readonly ({
+    readonly a?: null;
+  } | {
+    readonly b?: null;
+  })[];
 }
 
 export type Y = readonly 1[];
