@@ -1,6 +1,4 @@
-// Prints the requests and answers of the demo, and has functions that other scripts and the benches share: a wait for the
-// output of a process, and a free port.
-import { createServer } from 'node:net';
+// Prints the requests and answers of the demo.
 import { inspect } from 'node:util';
 
 const color = (code, text) => (process.stdout.isTTY ? `\x1b[${code}m${text}\x1b[0m` : text);
@@ -26,28 +24,4 @@ function formatBody(text) {
     typeof value === 'string' && /^\S{40,}$/.test(value) ? `${value.slice(0, 10)}…` : value;
   const { type: _type, title: _title, request_id: _id, ...body } = JSON.parse(text, shorten);
   return inspect(body, { breakLength: Infinity, compact: true, depth: null });
-}
-
-/** Waits until the output of a process contains a text. @returns all output so far */
-export function waitForOutput(stream, expectedText) {
-  return new Promise((resolve, reject) => {
-    let output = '';
-    stream.setEncoding('utf8').on('data', (text) => {
-      output += text;
-      if (output.includes(expectedText)) resolve(output);
-    });
-    stream.once('end', () => reject(new Error(output || 'The service did not start.')));
-  });
-}
-
-/** @returns a port that is free at the moment */
-export function freePort() {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address();
-      probe.close(() => resolve(port));
-    });
-  });
 }

@@ -1,7 +1,7 @@
 // A service with the sample data of development mode, for pictures, for the bench of the pages and for the demo.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { freePort, waitForOutput } from './demo-output.mjs';
+import { freePort } from './free-port.mjs';
 import { node24, root, waitForExit } from './prepare.mjs';
 
 /**
@@ -34,4 +34,16 @@ export async function withSampleService(dataDir, work, settings = {}) {
     service.kill('SIGTERM');
     await end;
   }
+}
+
+/** Waits until the output of a process contains a text. @returns all output so far */
+function waitForOutput(stream, expectedText) {
+  return new Promise((resolve, reject) => {
+    let output = '';
+    stream.setEncoding('utf8').on('data', (text) => {
+      output += text;
+      if (output.includes(expectedText)) resolve(output);
+    });
+    stream.once('end', () => reject(new Error(output || 'The service did not start.')));
+  });
 }

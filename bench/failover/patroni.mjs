@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { freePort } from '../../scripts/demo-output.mjs';
+import { freePort } from '../../scripts/free-port.mjs';
 import { ScriptError } from '../../scripts/prepare.mjs';
 
 // The file is long, because etcd, Patroni and PostgreSQL are started as one cluster.

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import { freePort } from '../../scripts/demo-output.mjs';
+import { freePort } from '../../scripts/free-port.mjs';
 import { BUNDLE, ScriptError, node24, root, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
 
 /** The unit of processor time in /proc, which only Linux has. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { freePort } from '../../scripts/demo-output.mjs';
+import { freePort } from '../../scripts/free-port.mjs';
 import { endProcess, readProcessorTime } from '../load/processes.mjs';
 import { quantile } from '../measure.mjs';
 import { heartbeatsPerSecond, MILLION } from './clients.mjs';

@@ -6,7 +6,7 @@ import { endPostmaster } from '../../dist/database/embedded/postgres-process.js'
 import { startEmbeddedPostgres } from '../../dist/database/embedded/embedded-postgres.js';
 import { migrate } from '../../dist/database/migrations.js';
 import { deriveLicenseKey } from '../../dist/keys/license-key.js';
-import { freePort } from '../../scripts/demo-output.mjs';
+import { freePort } from '../../scripts/free-port.mjs';
 import { ScriptError, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
 import { insertLicenses, licenseId, makeManifest, makeDeployment, insertManifest } from '../load/data.mjs';
 import { nextMessage } from '../load/processes.mjs';
