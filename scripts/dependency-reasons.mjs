@@ -15,7 +15,7 @@ export const REASONS = {
   'class-transformer':
     'Turns the members of a request body into their canonical values, within `ValidationPipe` (decision 0032). It has no dependencies.',
   'class-validator':
-    'The rules of a request body, as decorators. Most of its weight is tables of phone numbers that nothing here reads, and it offers no way to leave them out.',
+    'The rules of a request body, as decorators. Most of its weight is tables of phone numbers that nothing here reads; the bundle leaves them out.',
   commander: 'The command line: options, help and refusals in one form.',
   'csv-parse': 'The files of `license import`, as a stream. It has no dependencies.',
   fastify: 'HTTP. Listed because its types and hooks are used directly; the framework brings it anyway.',
@@ -61,7 +61,7 @@ export const REASONS = {
     'TypeScript 7 under another name: it checks the types of everything in a third of the time that 6.0 takes.',
   terser:
     'Minifies the scripts of the pages: compressed, they are one percent smaller than with what Vite brings.',
-  vite: 'Builds the pages.',
+  vite: 'Builds the pages, and bundles the service and the command line of publishers.',
   yaml: "Reads `docs/openapi.yaml` in the tests, and to write the pages' types from it.",
 };
 

@@ -51,7 +51,7 @@ compiled program.
 | PostgreSQL             | the database server; for development from npm | PostgreSQL License; the one from npm brings OpenSSL, ICU, libxml2, libxslt, zlib and others |
 | Chromium               | npm, on Linux for x64; tests only            | BSD-3-Clause; many parts have their own licenses; not in a release                          |
 
-A release contains only the first two. Use a scanner for images to find their vulnerabilities: neither \`npm run audit\` nor
+An image contains only the first two, and the archive of a release none of them. Use a scanner for images to find their vulnerabilities: neither \`npm run audit\` nor
 the bill of materials covers the content of programs.
 `;
 
