@@ -2,19 +2,11 @@ import { createHash } from 'node:crypto';
 import { demand, type Check } from './check.ts';
 import type { Deployment } from './deployment.ts';
 import type { Answer } from './http.ts';
-import { mistypedKey, unknownKey } from './license-keys.ts';
+import { mistypedKey, unknownLicense } from './license-keys.ts';
 import { firstActivation, successfulActivation } from './first-activation.ts';
 import { NotChecked } from './not-checked.ts';
 import { at, demandInvalid, demandMembers, demandRefusal, formatValue, describeAnswer } from './shape.ts';
 
-/**
- * A well-formed key and an address that belong to no license. With them, a service that accepts an invalid member by mistake still
- * activates nothing.
- */
-const unknownLicense = (service: Deployment) => ({
-  license_key: unknownKey(service.license.license_key),
-  email: 'unknown@conformance.invalid',
-});
 /** A valid machine id: 64 hex digits. */
 const VALID_MACHINE_ID = 'c0'.repeat(32);
 
@@ -51,7 +43,7 @@ const memberChecks = Object.entries(INVALID).map(([member, variants]): Check => 
   title: `A wrong ${member} is refused with 422 at /${member}`,
   run: async (service) => {
     for (const [variant, value] of Object.entries(variants)) {
-      const answer = await service.activate({ ...unknownLicense(service), [member]: value });
+      const answer = await service.activate({ ...unknownLicense(service.license), [member]: value });
       demandInvalid(answer, `${member} ${variant}`, `/${member}`);
     }
   },
@@ -88,14 +80,14 @@ export const activationRefusalChecks: readonly Check[] = [
     title: 'A key with a wrong check symbol is refused with 422 at /license_key',
     run: async (service) => {
       const license_key = mistypedKey(service.license.license_key);
-      const answer = await service.activate({ ...unknownLicense(service), license_key });
+      const answer = await service.activate({ ...unknownLicense(service.license), license_key });
       demandInvalid(answer, 'A key with a mistyped character', '/license_key');
     },
   },
   {
     title: 'An unknown key and another e-mail address have the same answer, byte for byte',
     run: async (service) => {
-      const { license_key, email } = unknownLicense(service);
+      const { license_key, email } = unknownLicense(service.license);
       const toUnknownKey = await service.activate({ license_key });
       const toOtherEmail = await service.activate({ email });
       demandRefusal(toUnknownKey, 404, 'license_not_found');

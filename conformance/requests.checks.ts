@@ -1,30 +1,30 @@
 import { demand, type Check } from './check.ts';
 import { APP_VERSION, type Deployment } from './deployment.ts';
 import type { RequestOptions } from './http.ts';
-import { unknownKey } from './license-keys.ts';
+import { unknownLicense } from './license-keys.ts';
 import { demandInvalid, demandRefusal, formatValue } from './shape.ts';
 
 /** A text in refused requests, which no answer may contain. */
 const CANARY = 'conformance-canary';
 const MAX_BODY_BYTES = 16 * 1024;
 
-const unknownLicense = (service: Deployment) => ({
-  license_key: unknownKey(service.license.license_key),
-  email: 'unknown@conformance.invalid',
+/** The members of an activation of an unknown license. */
+const unknownActivation = ({ license }: Deployment) => ({
+  ...unknownLicense(license),
   machine_id: 'c0'.repeat(32),
   app_version: APP_VERSION,
 });
 
 /** The body of an activation of an unknown license, filled to the given size by an unknown member. */
 function activationOfSize(service: Deployment, bytes: number): string {
-  const body = { ...unknownLicense(service), unknown: '' };
+  const body = { ...unknownActivation(service), unknown: '' };
   const { length } = JSON.stringify(body);
   return JSON.stringify({ ...body, unknown: 'x'.repeat(bytes - length) });
 }
 
 /** The body of an activation of an unknown license, with an unknown member whose value is this raw JSON text. */
 const activationWith = (service: Deployment, unknown: string) =>
-  JSON.stringify({ ...unknownLicense(service), unknown: '' }).replace(/""(?=}$)/, unknown);
+  JSON.stringify({ ...unknownActivation(service), unknown: '' }).replace(/""(?=}$)/, unknown);
 
 const demandRefusals =
   (status: number, code: string, requests: readonly RequestOptions[], path = '/v1/activate'): Check['run'] =>
@@ -80,7 +80,7 @@ export const requestChecks: readonly Check[] = [
   {
     title: 'Members in capitals are unknown, so all required ones are missing',
     run: async (service) => {
-      const members = Object.entries(unknownLicense(service));
+      const members = Object.entries(unknownActivation(service));
       const inCapitals = members.map(([name, value]) => [name.toUpperCase(), value]);
       const body = JSON.stringify(Object.fromEntries(inCapitals));
       const answer = await service.ask('POST', '/v1/activate', { body });
