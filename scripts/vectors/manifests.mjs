@@ -77,7 +77,7 @@ function stateOf(change) {
  * Makes a case. `by` are the trusted keys whose signature is valid, and `content` is what they signed. `offer` is the entry
  * that the client offers. If it offers none, `reason` says why, and `newest` is the version that the license does not cover.
  * `remembers` says whether the client remembers the sequence, and `isUnverifiable` that `mooring manifest verify`
- * refuses the document. The other members differ from `STATE`.
+ * refuses the document. The other members replace those of `STATE`.
  */
 function manifestCase(
   name,
@@ -128,14 +128,7 @@ function untrustedCase(name, answer, more = {}) {
 
 /** An answer that is not a manifest. */
 function malformedCase(name, answer) {
-  return manifestCase(name, {
-    answer,
-    by: [],
-    content: FIRST,
-    reason: 'malformed',
-    remembers: false,
-    isUnverifiable: true,
-  });
+  return untrustedCase(name, answer, { reason: 'malformed' });
 }
 
 /** A signed manifest whose content is malformed. */
@@ -143,7 +136,7 @@ function unreadableCase(name, change) {
   return refusedCase(name, 'malformed', { ...PLAIN, ...change }, { isUnverifiable: true });
 }
 
-/** The same for a text that JSON.stringify does not write. */
+/** A text that a trusted key has signed, and that JSON.stringify does not write. */
 function unreadableTextCase(name, text) {
   return refusedCase(name, 'malformed', text, { isUnverifiable: true });
 }
@@ -353,9 +346,7 @@ export function manifests() {
         ...published,
         signed: undefined,
       }),
-      refusedCase('A trusted key has signed a text that is not JSON.', 'malformed', 'not JSON', {
-        isUnverifiable: true,
-      }),
+      unreadableTextCase('A trusted key has signed a text that is not JSON.', 'not JSON'),
       malformedCase('signed must be a text: an object has no exact bytes.', { ...published, signed: FIRST }),
 
       untrustedCase('A manifest is signed only by an unknown key.', manifest(FIRST, [UNKNOWN])),
@@ -656,14 +647,14 @@ function digestOf(content) {
   return sha256(JSON.stringify(content));
 }
 
-function comparisonCase(name, a, b, order) {
-  return { name, a, b, sign: order };
+function comparisonCase(name, a, b, sign) {
+  return { name, a, b, sign };
 }
 
 function versionShapeCase(name, text, is_version) {
   return { name, text, is_version };
 }
 
-function coverageCase(name, minimum_license_expiry, license_expires_at, holds) {
-  return { name, minimum_license_expiry, license_expires_at, covered: holds };
+function coverageCase(name, minimum_license_expiry, license_expires_at, covered) {
+  return { name, minimum_license_expiry, license_expires_at, covered };
 }
