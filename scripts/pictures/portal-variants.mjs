@@ -1,6 +1,6 @@
 // The pictures of the license portal in other languages, widths and colours, and of what can go wrong.
 import { signInByKey } from '../sample-sign-in.mjs';
-import { codeAfter } from './mails.mjs';
+import { requestCode } from './portal.mjs';
 import { dayFromToday } from './sample-vendor.mjs';
 
 const SECTION = 'License portal: variants';
@@ -101,12 +101,7 @@ async function takeLicenseStates(camera, vendor) {
 async function takeDeletion(camera, vendor, { email }) {
   const page = await camera.openPage();
   await page.goto('/portal/');
-  await page.getByRole('button', { name: 'I lost my key' }).click();
-  await page.getByRole('button', { name: 'Mail me a code' }).waitFor();
-  await page.locator('input[name=email]').fill(email);
-  const code = await codeAfter(vendor.outbox, email, () =>
-    page.getByRole('button', { name: 'Mail me a code' }).click(),
-  );
+  const code = await requestCode(page, vendor, email);
   await page.getByLabel('Code', { exact: true }).pressSequentially(code);
   await page.getByRole('button', { name: 'Delete my data …' }).click();
   const dialog = page.getByRole('dialog');

@@ -152,7 +152,7 @@ async function takeByCode(camera, vendor, email, name, sentence) {
 }
 
 /** Requests a code on the sign-in page, and waits for the field to enter it. @returns the code of the mail */
-async function requestCode(page, vendor, email) {
+export async function requestCode(page, vendor, email) {
   await page.getByRole('button', { name: 'I lost my key' }).click();
   await page.getByRole('button', { name: 'Mail me a code' }).waitFor();
   await page.locator('input[name=email]').fill(email);
