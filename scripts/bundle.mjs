@@ -29,7 +29,7 @@ const REPLACED = [
   [/\/cosmiconfig\//, `exports.cosmiconfigSync = () => ({ search: () => null });`],
 ];
 
-/** What the service uses of class-validator. Its copy for bundlers allows to leave the other rules out, and their tables. */
+/** What the service uses of class-validator. From this copy, the bundler can leave out all other rules and their tables. */
 const VALIDATOR = `export { validate, validateSync, ValidateBy } from '${join(root, 'node_modules/class-validator/esm2015/index.js')}';`;
 
 await command(async () => {

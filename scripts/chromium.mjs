@@ -18,7 +18,7 @@ export async function findChromium() {
   const args = ['--no-sandbox', '--disable-gpu'];
   const { CHROMIUM_PATH } = process.env;
   if (CHROMIUM_PATH) return { executablePath: CHROMIUM_PATH, args };
-  // The package is built without windows: a page takes half the processor time that it takes in an installed Chromium.
+  // The package has no code for windows on a screen: a page takes half the processor time that it takes in an installed Chromium.
   if (process.platform === 'linux' && process.arch === 'x64') return packagedChromium(args);
   const executablePath = INSTALLED_PATHS.find((path) => existsSync(path));
   if (executablePath) return { executablePath, args };

@@ -1,6 +1,6 @@
 // Functions that the commands share: they ensure a complete node_modules, a current build and a new enough Node.
-// This file has no dependencies, because it runs before they are installed. It must run on Node 20.19: with that or a
-// later version the commands install the Node that runs the service. The file is long, because the commands need its steps together.
+// This file has no dependencies, because it runs before they are installed. It must run on Node 20.19: with that or a later
+// version the commands install the Node that runs the service. The file is long, because each command needs most of its steps.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';

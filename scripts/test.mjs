@@ -39,7 +39,7 @@ async function jestWithProfile(args) {
   const directory = mkdtempSync(join(tmpdir(), 'mooring-profile-'));
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
   const file = join(directory, 'files.jsonl');
-  const counts = await jest(args, { env: { ...process.env, MOORING_PROFILE: file } });
+  const counts = await jest(args, { env: { MOORING_PROFILE: file } });
   console.log(`\n${profileTables(file)}\n`);
   return counts;
 }
