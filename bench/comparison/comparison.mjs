@@ -1,6 +1,5 @@
 // Compares the throughput of the service with that of other servers that do the same work: npm run bench [-- --rounds N]
-// [--seconds N] [--connections N] [--activations N] [--only KIND[,KIND]] [--profile] [--write]. The bench starts and ends every
-// process itself and removes its files.
+// [--seconds N] [--connections N] [--activations N] [--only KIND[,KIND]] [--profile] [--write].
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { columnsOf, makeData } from '../load/data.mjs';
+import { makeData } from '../load/data.mjs';
 import { formatCount, measureTime } from '../measure.mjs';
 import { fillWithoutIndexes } from '../load/fill-without-indexes.ts';
 
@@ -70,7 +70,6 @@ const SELECT_SAMPLE = `
 
 async function insertRows(client, size, activations) {
   const { licenseKeyHash } = await import('../../dist/keys/license-key.js');
-  const column = columnsOf(activations);
   await client.query(`set maintenance_work_mem = '512MB'`);
   await client.query(
     'create temp table loaded (n bigint, email text, key_hash bytea, machine_id bytea, expires_at timestamptz)',
@@ -79,11 +78,11 @@ async function insertRows(client, size, activations) {
     `insert into loaded select n, email, key_hash, machine_id, to_timestamp(lxp)
      from unnest($1::bigint[], $2::text[], $3::bytea[], $4::bytea[], $5::bigint[]) as t (n, email, key_hash, machine_id, lxp)`,
     [
-      column(({ n }) => n),
-      column(({ email }) => email),
-      column(({ license_key }) => licenseKeyHash(license_key)),
-      column(({ machine_id }) => Buffer.from(machine_id, 'hex')),
-      column(({ lxp }) => lxp),
+      activations.map(({ n }) => n),
+      activations.map(({ email }) => email),
+      activations.map(({ license_key }) => licenseKeyHash(license_key)),
+      activations.map(({ machine_id }) => Buffer.from(machine_id, 'hex')),
+      activations.map(({ lxp }) => lxp),
     ],
   );
   await client.query('analyze loaded');

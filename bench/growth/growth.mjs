@@ -1,7 +1,7 @@
 // Measures how the size of the database affects the service: npm run bench:growth [-- --sizes N,N] [--rounds N]
 // [--seconds N] [--due N] [--write]. One PostgreSQL server has a database of each size, each database has its own service, and
 // the rounds alternate between the services. Then the bench measures the start of a service, and heartbeats during the nightly
-// retention run. The bench removes its files.
+// retention run.
 import { parseArgs } from 'node:util';
 import { ScriptError } from '../../scripts/prepare.mjs';
 import { option, parseWholeNumbers } from '../command.mjs';

@@ -7,7 +7,7 @@ const NOW = Date.UTC(2026, 9, 1);
 const DAY_MS = 86_400_000;
 
 /**
- * The kinds of licenses by their share in percent, and the status that each becomes. The rest is active.
+ * The kinds of licenses, the percentage of each, and the status that it becomes.
  * @type {readonly (readonly [kind: string, percent: number, becomes: string])[]}
  */
 const KINDS = [

@@ -130,9 +130,6 @@ export async function insertManifest(client, { signed, signatures }) {
   await client.query('insert into manifest values (1, $1, $2, now())', [signed, JSON.stringify(signatures)]);
 }
 
-/** Returns a function that maps the activations to the values of one column, as an array for `unnest`. */
-export const columnsOf = (activations) => (of) => activations.map(of);
-
 async function insertActivations(client, activations) {
   await insertLicenses(client, activations);
   await insertMachines(client, activations);
@@ -141,18 +138,17 @@ async function insertActivations(client, activations) {
 /** Inserts licenses, and a purchase with the same id for each license that has one. */
 export async function insertLicenses(client, licenses) {
   const { licenseKeyHash } = await import('../../dist/keys/license-key.js');
-  const column = columnsOf(licenses);
   await client.query(
     `insert into license (id, key_hash, key_hint, email, machines_allowed, expires_at, on_expiry, created_at)
      select id, key_hash, '00', email, machines_allowed, to_timestamp(lxp), 'keep', now()
      from unnest($1::uuid[], $2::bytea[], $3::text[], $4::int[], $5::bigint[])
        as t (id, key_hash, email, machines_allowed, lxp)`,
     [
-      column(({ lic }) => lic),
-      column(({ license_key }) => licenseKeyHash(license_key)),
-      column(({ email }) => email),
-      column(({ machines_allowed }) => machines_allowed),
-      column(({ lxp }) => lxp),
+      licenses.map(({ lic }) => lic),
+      licenses.map(({ license_key }) => licenseKeyHash(license_key)),
+      licenses.map(({ email }) => email),
+      licenses.map(({ machines_allowed }) => machines_allowed),
+      licenses.map(({ lxp }) => lxp),
     ],
   );
   await client.query(
@@ -164,26 +160,24 @@ export async function insertLicenses(client, licenses) {
 }
 
 async function insertMachines(client, activations) {
-  const column = columnsOf(activations);
   await client.query(
     `insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
      select id, license_id, machine_id, 'Studio Mac', '0.9.0', now()
      from unnest($1::uuid[], $2::uuid[], $3::bytea[]) as t (id, license_id, machine_id)`,
     [
-      column(({ sub }) => sub),
-      column(({ lic }) => lic),
-      column(({ machine_id }) => Buffer.from(machine_id, 'hex')),
+      activations.map(({ sub }) => sub),
+      activations.map(({ lic }) => lic),
+      activations.map(({ machine_id }) => Buffer.from(machine_id, 'hex')),
     ],
   );
 }
 
 async function insertSessions(client, activations, staff_token) {
-  const column = columnsOf(activations);
   // The sessions end late, so that no request extends its session with a write, which would be measured too.
   await client.query(
     `insert into session (id, token_hash, license_id, created_at, expires_at)
      select id, token_hash, id, now(), now() + interval '11 hours' from unnest($1::uuid[], $2::bytea[]) as t (id, token_hash)`,
-    [column(({ lic }) => lic), column(({ cookie }) => sha256(cookie))],
+    [activations.map(({ lic }) => lic), activations.map(({ cookie }) => sha256(cookie))],
   );
   const id = '0198c000-0000-7000-a000-000000000000';
   await client.query(`insert into staff values ($1, 'staff@example.com', 'support', now())`, [id]);

@@ -7,6 +7,9 @@ const CALL_TIMEOUT_MS = 10_000;
 const TOKEN = '"token":"';
 const STOP = '"client_action":"stop"';
 
+/** Returns counts of each outcome of a call, which are 0. */
+export const emptyCounts = () => ({ right: 0, refused: 0, unanswered: 0, wrong: 0, wrong_stop: 0 });
+
 /** Returns a function that gives the next heartbeat as bytes, one for each activation in turn. */
 export function heartbeats(activations, connectionHeader = '') {
   const requests = activations.map(({ token }) =>
@@ -51,8 +54,8 @@ export class Exchange {
   }
 
   /**
-   * Sends a heartbeat. @returns `outcome`: right, refused, wrong, wrong_stop or unanswered; with the `retryAfter` of a refusal, and
-   * when its connection was opened
+   * Sends a heartbeat. @returns `outcome` (a name of `emptyCounts`), with the `retryAfter` of a refusal, and when its connection was
+   * opened
    */
   async send() {
     const connection = this.#isKept ? this.#takeConnection() : new Connection(this.#port);

@@ -4,12 +4,10 @@
 import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
-import { Exchange } from './exchange.mjs';
-import { reconnection } from './reconnection.mjs';
+import { emptyCounts, Exchange } from './exchange.mjs';
+import { reconnection, SENT_IN_A_TURN } from './reconnection.mjs';
 import { poissonArrivals, seededRandom } from './poisson.mjs';
 
-/** Requests that are sent before responses are read again. */
-const SENT_IN_A_TURN = 20;
 /** A request that could not be sent within this time after it was due is not sent: the generator is at its own limit. */
 const MAX_LATE_MS = 1_000;
 /** As many connections as the proxy of deploy/haproxy.cfg opens to an instance. */
@@ -97,8 +95,4 @@ async function arrivals({ port, connectionKind, opensAll, perSecond, seconds, wa
   await Promise.all(calls);
   exchange.end();
   return { counts, times, timesConnected, reasons, seconds };
-}
-
-function emptyCounts() {
-  return { right: 0, refused: 0, unanswered: 0, wrong: 0, wrong_stop: 0 };
 }

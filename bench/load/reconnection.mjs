@@ -1,10 +1,11 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { retryHeartbeatMs } from '../../client/src/schedule.ts';
-import { Exchange } from './exchange.mjs';
+import { emptyCounts, Exchange } from './exchange.mjs';
 import { seededRandom } from './poisson.mjs';
 
-const SENT_IN_A_TURN = 20;
+/** Requests that are sent before responses are read again. */
+export const SENT_IN_A_TURN = 20;
 
 /**
  * Simulates clients that all return within `returnSeconds`, and repeat a refused call by the rule of the reference client. The times of
@@ -13,7 +14,7 @@ const SENT_IN_A_TURN = 20;
 export async function reconnection(activations, { port, clients, returnSeconds, speed, seed, limitSeconds }) {
   const exchange = new Exchange(port, activations, 'new');
   const random = seededRandom(seed);
-  const counts = { right: 0, refused: 0, unanswered: 0, wrong: 0, wrong_stop: 0 };
+  const counts = emptyCounts();
   const began = performance.now();
   const answeredAfterMs = [];
   const waiting = new TimeBuckets();

@@ -1,7 +1,9 @@
 // Measures the service under more load than it can answer: npm run bench:overload [-- --factors 0.5,1,2,5,10] [--seconds N]
 // [--clients N] [--seed N] [--only new,kept,reconnection] [--write]. Arrivals are a Poisson process that does not wait for responses.
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ScriptError } from '../../scripts/prepare.mjs';
 import { option, parseWholeNumbers } from '../command.mjs';
@@ -117,8 +119,6 @@ async function measureAll({ url, folder, processes, progress }, options) {
 async function separateCores(folder, servicePid, generator) {
   const cores = availableParallelism();
   if (cores < 2) return false;
-  const { readFileSync } = await import('node:fs');
-  const { join } = await import('node:path');
   const { pid } = await generator({ load: 'pid' });
   const databasePid = Number(
     readFileSync(join(folder, 'data/postgres/postmaster.pid'), 'utf8').split('\n')[0],

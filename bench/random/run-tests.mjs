@@ -1,5 +1,5 @@
-// Runs random tests for longer than `npm test` does. The option `--runs N` sets the number of runs of each test; `histories.mjs` has
-// `--operations N` instead. `--seed N` repeats the runs of that seed.
+// Runs random tests for longer than `npm test` does. The option `--runs N`, or the `countOption` of a command, sets how long.
+// `--seed N` repeats the runs of that seed.
 import { parseArgs } from 'node:util';
 import { command, ensureBuilt, ensureInstalled, ScriptError, node24, step } from '../../scripts/prepare.mjs';
 import { option, parseWholeNumbers } from '../command.mjs';

@@ -1,5 +1,5 @@
 // Measures retention and the fleet page with years of telemetry: npm run bench:retention [-- --rows N] [--months N]
-// [--seed N] [--write]. The bench starts a PostgreSQL in a temporary directory and removes it.
+// [--seed N] [--write].
 import { parseArgs } from 'node:util';
 import { ScriptError } from '../../scripts/prepare.mjs';
 import { option, parseWholeNumbers } from '../command.mjs';

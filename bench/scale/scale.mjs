@@ -1,6 +1,6 @@
 // Measures what a million clients cost, and computes what a hundred million would: npm run bench:scale [-- --seconds N]
 // [--rate N] [--days N] [--rows N] [--seed N] [--write]. It measures heartbeats at fixed rates without and with a replica, and
-// then the nights of a fleet. Runs on Linux only, and removes its files.
+// then the nights of a fleet. Runs on Linux only.
 import { parseArgs } from 'node:util';
 import { ScriptError } from '../../scripts/prepare.mjs';
 import { option, parseWholeNumbers } from '../command.mjs';

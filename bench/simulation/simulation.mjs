@@ -91,7 +91,7 @@ async function runSimulation(
   await environment.runLastRetention(epoch + span + 10 * MINUTE_MS);
   const checks = await environment.withDatabase((client) => checkDatabase(client, expected, epoch + span));
   const version = await postgresVersion(environment.settings.DATABASE_URL);
-  return { counters, checker, expected, fleet, phases, checks, elapsed, pace, span, epoch, version };
+  return { counters, checker, expected, fleet, phases, checks, elapsed, pace, span, version };
 }
 
 async function advance({ fleet, connections, pace, environment, epoch, span, onProgress, ended, clients }) {

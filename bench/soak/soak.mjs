@@ -1,6 +1,5 @@
 // Measures whether the memory of the service stays constant: npm run bench:soak [-- --minutes N] [--write]. A service in
-// production mode answers a steady load of many kinds of request, malformed and aborted ones included. The bench removes its
-// files.
+// production mode answers a steady load of many kinds of request, malformed and aborted ones included.
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';

@@ -49,7 +49,7 @@ export class MeasuredService {
       return { ...memoryParts(server.pid), answers, processorMs: readProcessorTime(server.pid) - before };
     };
     const result = {
-      idle: await measure(async () => ({ answers: await pause(idle * 1000, 0) })),
+      idle: await measure(() => pause(idle * 1000, { answers: 0 })),
       steady: await measure(() => this.#sendSteadily(server, seconds)),
       saturated: await measure(() => this.#saturate(server, seconds)),
     };
