@@ -14,7 +14,7 @@ export class Load {
   answers = [];
   #running = new Set();
   #timer;
-  #sent = 0;
+  #activations = 0;
   #token;
 
   constructor(urls, license, rate) {
@@ -44,7 +44,7 @@ export class Load {
   #activation() {
     return {
       ...this.license,
-      machine_id: hash('sha256', `machine ${(this.#sent += 1)}`),
+      machine_id: hash('sha256', `machine ${(this.#activations += 1)}`),
       app_version: '1.0.0',
     };
   }
@@ -61,7 +61,8 @@ export class Load {
 
   async #request(name, body) {
     const sentAt = performance.now();
-    const url = this.urls[this.answers.length % this.urls.length];
+    // Not in turns: activations are every fourth request, so that all of them would go to the same of two instances.
+    const url = this.urls[Math.floor(Math.random() * this.urls.length)];
     const init = {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

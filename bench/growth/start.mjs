@@ -6,8 +6,8 @@ const STARTS_MEASURED = 10;
 
 /**
  * Measures the time from the start of the service to the first 200 of `/health/ready`: in production on the smallest and the
- * largest database in alternation, and in development with the embedded database, as `npm start` runs it. The first start in
- * development, which creates the database, is reported separately.
+ * largest database in alternation, and in development with the embedded database. The first start in development, which creates
+ * the database, is reported separately.
  */
 export async function measureStarts({ processes, folder, progress }, databases) {
   progress('start-up');

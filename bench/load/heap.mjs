@@ -1,4 +1,4 @@
-// Reports the memory of a service from inside its process: node --expose-gc --import ./bench/load/heap.mjs dist/main.js.
+// Reports the memory of a service from inside its process: node --expose-gc --import ./bench/load/heap.mjs dist-server/main.js.
 // On the message `heap`, the process collects garbage and sends its heap size and its number of TCP sockets.
 process.on('message', (message) => {
   if (message !== 'heap') return;
