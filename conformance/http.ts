@@ -27,9 +27,7 @@ export interface RequestOptions {
 /** Thrown if no answer was received; its message says why. */
 export class NoAnswer extends Error {}
 
-/**
- * Sends a request on a new connection, with the given headers, those that HTTP requires, and for a body the type JSON.
- */
+/** Sends a request on a new connection, with the given headers, those that HTTP requires, and for a body the type JSON. */
 export async function ask(
   base: string,
   method: string,

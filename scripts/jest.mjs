@@ -9,9 +9,7 @@ const MEMORY_FILE_SYSTEM = '/dev/shm';
 /** `/dev/shm` is used only if it and the memory each have this much free space. A run needs about 300 MB. */
 const MIN_FREE_BYTES = 4 * 2 ** 30;
 
-/**
- * Runs Jest. @param options of the process, such as its environment @returns the counts of tests, and the output if piped
- */
+/** Runs Jest. @param options of the process, such as its environment @returns the counts of tests, and the output if piped */
 export async function jest(args, options = {}) {
   const directory = mkdtempSync(join(temporaryFolder(), 'mooring-test-'));
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }));

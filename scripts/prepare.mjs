@@ -136,9 +136,7 @@ export const SOURCE_MAPS = '--enable-source-maps';
 /** An error whose message is shown to the user without a stack trace. */
 export class ScriptError extends Error {}
 
-/**
- * Runs the work of a script and sets its exit code. Only the message of a ScriptError is printed; the exit code is then 1.
- */
+/** Runs the work of a script and sets its exit code. Only the message of a ScriptError is printed; the exit code is then 1. */
 export async function command(work) {
   try {
     process.exitCode = await work();

@@ -5,9 +5,7 @@ import { join } from 'node:path';
 import { root } from './prepare.mjs';
 
 const FOLDER = 'node_modules/';
-/**
- * Matches imports of packages, such as `from 'preact/hooks'` or `import 'uplot/dist/uPlot.min.css'`, and no relative ones.
- */
+/** Matches imports of packages, such as `from 'preact/hooks'` or `import 'uplot/dist/uPlot.min.css'`, and no relative ones. */
 const PACKAGE_IMPORT = /(?:\bfrom|\bimport|\bimport\()\s*'((?:@[\w.-]+\/)?[\w-][\w.-]*)(?:\/[^']*)?'/g;
 
 /** Reads the packages of the lock file by path, each with its name and the id `name@version`. */

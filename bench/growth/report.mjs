@@ -12,9 +12,7 @@ import {
   formatTime,
 } from '../measure.mjs';
 
-/**
- * The goal for the slowdown of heartbeats: their time with the largest database, as a multiple of that with the smallest.
- */
+/** The goal for the slowdown of heartbeats: their time with the largest database, as a multiple of that with the smallest. */
 const MAX_SLOWDOWN = 1.1;
 /** The goal for the 99th percentile of heartbeats during the nightly run, as a multiple of that without the run. */
 const MAX_P99_RATIO_DURING_RUN = 1.3;

@@ -12,9 +12,7 @@ import { isVersion } from './version.js';
 export interface ClientOptions {
   /** URL of the service: https, or http on a loopback address. The client appends `/v1/…`. */
   baseUrl: string;
-  /**
-   * The name of the application. In capitals it is the prefix of the environment variable `<APP>_TELEMETRY_DISABLED`.
-   */
+  /** The name of the application. In capitals it is the prefix of the environment variable `<APP>_TELEMETRY_DISABLED`. */
   app: string;
   /** The product that manifests must be for, such as `com.example.app`. */
   product: string;
@@ -22,10 +20,7 @@ export interface ClientOptions {
   appVersion: string;
   /** The manifest keys shipped with the application, JWK `x`: the current key and the next one. */
   trustedKeys: string[];
-  /**
-   * Token keys shipped with the application, JWK `x`, as `GET /v1/keys` lists them. Without them no token signature is
-   * checked.
-   */
+  /** Token keys shipped with the application, JWK `x`, as `GET /v1/keys` lists them. Without them no token signature is checked. */
   tokenKeys?: string[];
   /** The path of the JSON file with the state, in the user's own application folder. */
   stateFile: string;

@@ -38,7 +38,8 @@ export class UpdateChecker {
     const headers: Record<string, string> = this.#cached ? { 'if-none-match': this.#cached.etag } : {};
     const answer = await this.#dependencies.transport.call({ method: 'GET', path: '/v1/manifest', headers });
     const text = answer.kind === 'answer' ? this.#textOf(answer) : undefined;
-    const check = text === undefined ? noUpdate(failureOf(answer)) : await this.#checkManifest(text);
+    const check: UpdateCheck =
+      text === undefined ? { available: false, reason: failureOf(answer) } : await this.#checkManifest(text);
     if (!check.available) this.#logReason(check.reason);
     return check;
   }
@@ -76,8 +77,4 @@ function failureOf(answer: Answer | NoAnswer): NoUpdateReason {
     answer.status === 404 &&
     parseObject(answer.text)?.['code'] === 'no_version_published';
   return isNothingPublished ? 'no_version_published' : 'unreachable';
-}
-
-function noUpdate(reason: NoUpdateReason): UpdateCheck {
-  return { available: false, reason };
 }

@@ -41,7 +41,7 @@ const SHEETS = [
 ];
 
 /** Waits for a mail and returns it. @param isWanted receives a mail: `file`, `to`, `subject`, `html` */
-export async function waitForMail(outbox, isWanted) {
+async function waitForMail(outbox, isWanted) {
   for (;;) {
     const found = readMails(outbox).find(isWanted);
     if (found) return found;
