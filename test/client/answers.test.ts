@@ -4,9 +4,7 @@ import { ANSWER_LIMIT_BYTES, Transport } from '../../client/src/transport.js';
 import { readLicenseAnswer } from '../../client/src/answers.js';
 import { asObject, parseObject } from '../../client/src/json.js';
 import { machineDigest, readToken } from '../../client/src/license-token.js';
-import { checkedMembers } from '../../client/src/problem-members.js';
 import { LicenseProblem, ServiceUnreachable } from '../../client/src/problem.js';
-import { parseTime } from '../../client/src/time.js';
 import { withDefaults, type ClientOptions } from '../../client/src/options.js';
 import { readState, writeState } from '../../client/src/state-file.js';
 import { getEventListeners } from 'node:events';
@@ -182,13 +180,11 @@ const OPTIONS: ClientOptions = {
 };
 
 describe('the options of an application', () => {
-  const options = OPTIONS;
-
   test('are refused if appVersion is not a dotted version', () =>
-    expect(() => withDefaults({ ...options, appVersion: '3.1-beta' })).toThrow('appVersion must be dotted'));
+    expect(() => withDefaults({ ...OPTIONS, appVersion: '3.1-beta' })).toThrow('appVersion must be dotted'));
 
   test('may be only the required ones: the others default to those of the system', async () => {
-    const { environment, random, clock } = withDefaults(options);
+    const { environment, random, clock } = withDefaults(OPTIONS);
     expect(environment).toBe(process.env);
     expect(random).toBe(Math.random);
     expect(Math.abs(clock.now() - Date.now())).toBeLessThan(86_400_000);
@@ -196,14 +192,14 @@ describe('the options of an application', () => {
 
   test('need no callbacks', () => {
     const lines: string[] = [];
-    const { onStateChange, onUpdateCheck } = withDefaults({ ...options, log: (line) => lines.push(line) });
+    const { onStateChange, onUpdateCheck } = withDefaults({ ...OPTIONS, log: (line) => lines.push(line) });
     onStateChange({ kind: 'not_activated' });
     onUpdateCheck({ available: false, reason: 'unreachable' });
     expect(lines).toEqual([]);
   });
 
   test('default to the log and the network of the system', async () => {
-    const { log, fetch } = withDefaults(options);
+    const { log, fetch } = withDefaults(OPTIONS);
     const info = jest.spyOn(console, 'info').mockReturnValue();
     const url = await serve((_request, response) => response.writeHead(204).end());
     try {
@@ -228,7 +224,7 @@ describe('the options of an application', () => {
       timers: safeTimers,
       log: safeLog,
     } = withDefaults({
-      ...options,
+      ...OPTIONS,
       log: (line) => log.push(line),
       onStateChange: fails,
       onUpdateCheck: fails,
@@ -242,7 +238,7 @@ describe('the options of an application', () => {
     await new Promise(setImmediate);
     expect(log[2]).toBe('a call in the background failed');
     expect(() => safeLog('x')).not.toThrow();
-    expect(() => withDefaults({ ...options, log: fails }).log('x')).not.toThrow();
+    expect(() => withDefaults({ ...OPTIONS, log: fails }).log('x')).not.toThrow();
   });
 });
 
@@ -375,50 +371,6 @@ describe('the transport', () => {
   });
 });
 
-test.each([
-  ['ECONNREFUSED', 'ECONNREFUSED'],
-  ['CERT_HAS_EXPIRED', 'CERT_HAS_EXPIRED'],
-  [`E${'X'.repeat(40)}`, `E${'X'.repeat(40)}`],
-  ...[
-    `E${'X'.repeat(41)}`,
-    'E',
-    '1ECONN',
-    ' ECONN',
-    'ECONN at 10.0.0.7',
-    'econn',
-    '',
-    7,
-    ['ECONN'],
-    undefined,
-  ].map((code) => [code, 'no connection'] as const),
-])('a failed call with the code %j is reported as %j, and never with its message', async (code, reason) => {
-  const { clock, timers } = new FakeTime();
-  const failure = Object.assign(new TypeError('fetch failed'), { cause: { code, message: '10.0.0.7' } });
-  const signal = new AbortController().signal;
-  const transport = (error: unknown) =>
-    new Transport('https://license.example', { clock, timers, signal, fetch: () => Promise.reject(error) });
-  const call = (error: unknown) => transport(error).call({ method: 'GET', path: '/v1/manifest' });
-  expect(await call(failure)).toMatchObject({ kind: 'no_answer', reason, hasResponse: false });
-  for (const other of [undefined, null, 'text', {}, { cause: null }])
-    expect(await call(other)).toMatchObject({ reason: 'no connection' });
-});
-
-test('a time is a text in the form of RFC 3339', () => {
-  expect(parseTime('2026-11-20T14:00:00.0+01:00')).toBe(START);
-  for (const wrong of [
-    '2026-11-20',
-    'x2026-11-20T13:00:00Z',
-    '2026-11-20T13:00:00Z (UTC)',
-    'soon',
-    '2026-13-20T13:00:00Z',
-    '',
-    ['2026-11-20T13:00:00Z'],
-    7,
-    null,
-  ])
-    expect(parseTime(wrong)).toBeUndefined();
-});
-
 test('a token may have been issued at the first moment of 1970, and has exactly three parts', () => {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   const token = `${part({ kid: 'k' })}.${part({ mch: 'm', iat: 0, exp: 1 })}.A`;
@@ -429,22 +381,6 @@ test('a token may have been issued at the first moment of 1970, and has exactly 
   });
   for (const other of [`x.${token}`, `!${token}`, `${token}.x`, `${token}!`])
     expect(readToken({ token: other, offline_until: CONFIRMED.offline_until }, []).claims).toBeUndefined();
-});
-
-describe('the members of a problem', () => {
-  test.each([
-    [{ machines_allowed: 0 }, true],
-    [{ machines_allowed: -1 }, false],
-    [{ portal_url: 'http://localhost:8080/portal' }, true],
-    [{ portal_url: 'https://license.example/portal' }, true],
-    [{ portal_url: 'javascript:"https://license.example"' }, false],
-    [{ newer: null }, true],
-    [{ newer: [[[[]]]] }, true],
-    [{ newer: [[[[[]]]]] }, false],
-    [{ newer: [1, [[[[]]]]] }, false],
-  ])('(%j) are kept: %j', (members, isKept) =>
-    expect(checkedMembers('machine_limit_reached', members)).toEqual(isKept ? members : {}),
-  );
 });
 
 test('LicenseProblem and ServiceUnreachable have a text with their name and the reason', () => {

@@ -91,8 +91,8 @@ describe('the members of a code', () => {
     [
       'machine_limit_reached',
       'portal_url',
-      ['https//x.example/'],
-      { ...LIMIT, portal_url: 'http://x.example/' },
+      ['https//x.example/', 'javascript:"https://x.example"'],
+      { ...LIMIT, portal_url: 'http://localhost:8080/portal' },
     ],
     ['machine_limit_reached', 'machines_in_use', [], { ...LIMIT, machines_in_use: 0 }],
   ])('of %s: %s is kept if its value is valid, and left out if it is one of %j', (code, name, bad, good) => {

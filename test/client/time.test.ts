@@ -96,6 +96,8 @@ describe('an RFC 3339 time', () => {
 
   test.each([
     ' 2026-11-20T13:00:00Z',
+    'x2026-11-20T13:00:00Z',
+    '2026-11-20T13:00:00Z (UTC)',
     '2026-11-20T13:00:00Z ',
     '2026-11-20T13:00:00',
     '2026-11-20 13:00:00Z',
@@ -128,6 +130,15 @@ describe('a retry-after', () => {
     parseRetryAfter({ headers: new Headers({ 'retry-after': value, ...(date && { date }) }) }, START);
 
   test.each([
+    ['120', undefined, 120],
+    ['Fri, 20 Nov 2026 13:02:00 GMT', undefined, 120],
+    // The clock of the client is a year behind; the date of the answer is used instead.
+    ['Sat, 20 Nov 2027 13:02:00 GMT', 'Sat, 20 Nov 2027 13:00:00 GMT', 120],
+    ['Fri, 20 Nov 2026 12:00:00 GMT', undefined, 0],
+    ...['', '-1', '1.5', '1e9', '2026-11-20T13:00:00Z'].map(
+      (value) => [value, undefined, undefined] as const,
+    ),
+    ['Fri, 20 Nov 20268 13:00:00 GMT', undefined, undefined],
     ['9'.repeat(12), undefined, 999_999_999_999],
     ['9'.repeat(13), undefined, undefined],
     ['1x', undefined, undefined],
@@ -141,7 +152,7 @@ describe('a retry-after', () => {
     ['Invalid Date', undefined, undefined],
     ['Mon, 31 Nov 2026 13:02:00 GMT', undefined, undefined],
     ['Friday, 20-Nov-26 13:02:00 GMT', undefined, undefined],
-  ])('of %s in an answer with the date %s is %p seconds', (value, date, seconds) =>
+  ])('of %j in an answer with the date %s is %p seconds', (value, date, seconds) =>
     expect(secondsOf(value, date)).toBe(seconds),
   );
 

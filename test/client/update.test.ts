@@ -51,8 +51,6 @@ describe('a manifest', () => {
     forged.signatures[0]!.key_id = current.key_id;
     expect(checkServed(forged).check).toEqual({ available: false, reason: 'untrusted' });
     expect(checkServed(manifest({}, [])).check).toEqual({ available: false, reason: 'untrusted' });
-    for (const signatures of [undefined, null, 'x', { 0: 'x' }])
-      expect(checkServed({ ...forged, signatures }).check).toEqual({ available: false, reason: 'untrusted' });
   });
 
   test.each([undefined, null, 'text', { 0: {} }])(
@@ -187,38 +185,6 @@ describe('a manifest', () => {
       expect(check).toEqual({ available: false, reason: 'up_to_date' });
     },
   );
-
-  test('has the reason of the first rule that fails', () => {
-    const seen = checkServed(manifest()).sequences;
-    const worst = {
-      product: 'x',
-      sequence: 1,
-      expires_at: '2020-01-01T00:00:00Z',
-      version: '1.0',
-      minimum_license_expiry: '2099-01-01T00:00:00Z',
-    };
-    const lapsed = { license_expires_at: '2026-01-01T00:00:00Z' };
-    const reasons = [
-      checkServed(manifest(worst, [untrusted]), seen, lapsed),
-      checkServed(manifest(worst), seen, lapsed),
-      checkServed(manifest({ ...worst, product: CONTENT.product }), seen, lapsed),
-      checkServed(manifest({ ...worst, product: CONTENT.product, sequence: 43 }), seen, lapsed),
-      checkServed(
-        manifest({ ...worst, product: CONTENT.product, sequence: 43, expires_at: CONTENT.expires_at }),
-        seen,
-        lapsed,
-      ),
-      checkServed(manifest({ minimum_license_expiry: '2099-01-01T00:00:00Z' }), {}, lapsed),
-    ].map(({ check }) => !check.available && check.reason);
-    expect(reasons).toEqual([
-      'untrusted',
-      'wrong_product',
-      'sequence_too_low',
-      'expired',
-      'up_to_date',
-      'not_covered',
-    ]);
-  });
 });
 
 describe('coverage', () => {
@@ -260,26 +226,6 @@ describe('coverage', () => {
       newest: offer('3.2.0', since),
     });
   });
-});
-
-test('a vector of test/vectors/manifests.json verifies, byte for byte', () => {
-  const signed =
-    '{"_type":"update-manifest/v1","product":"com.example.app","sequence":42,"issued_at":"2027-01-04T09:00:00Z","expires_at":"2027-04-04T09:00:00Z","version":"3.2.0","dmg":{"url":"https://dl.example.com/App-3.2.0.dmg","size":187654321,"sha256":"5a1f27070468f970992ccef42365d294ee8040990f76cb20d832e83ffbe14eb3"},"minimum_license_expiry":"2027-01-04T00:00:00Z","also_available":[{"version":"2.9.4","dmg":{"url":"https://dl.example.com/App-2.9.4.dmg","size":180000000,"sha256":"0f5d7c8b7f0bb9c1c2a9bbd6d1d0f0b1a2c3d4e5f60718293a4b5c6d7e8f9012"},"minimum_license_expiry":null}],"previous":null}';
-  const signature = 'pMcyoVJohA2FWz1-SahbZskqajoRU1e2EgCaWHk4A0PCp19RXU68djWtSgtmLoEbQKMMkzcxoOS0fATffMgKDg';
-  const key = trustedKey('11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo');
-  expect(key.key_id).toBe('kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k');
-  expect(signersOf(signed, [signature], [key])).toEqual([key.key_id]);
-  expect(signersOf(`${signed} `, [signature], [key])).toEqual([]);
-  const runningLater = { ...running, now: Date.parse('2027-02-01T00:00:00Z') };
-  const checkWith = (app_version: string, license_expires_at: string | null) =>
-    checkManifest(
-      JSON.stringify({ signed, signatures: [{ key_id: key.key_id, signature }] }),
-      [key],
-      {},
-      { ...runningLater, app_version, license_expires_at },
-    ).check;
-  expect(checkWith('3.1.0', null)).toMatchObject({ offer: { version: '3.2.0' } });
-  expect(checkWith('2.9.0', '2026-01-01T00:00:00Z')).toMatchObject({ offer: { version: '2.9.4' } });
 });
 
 test('only the first sixteen well-formed signatures are verified', () => {
