@@ -16,6 +16,7 @@ import {
 } from '../../src/keys/tokens/license-token.js';
 import { parseRing, writeRing } from '../../src/keys/tokens/ring-file.js';
 import { temporaryFolder } from '../support/folders.js';
+import { readVectors } from '../support/vectors.js';
 
 interface Vector {
   key: { d: string; x: string; kid: string };
@@ -25,9 +26,7 @@ interface Vector {
   token: string;
 }
 
-const vector = JSON.parse(
-  readFileSync(new URL('../vectors/license-tokens.json', import.meta.url), 'utf8'),
-) as Vector;
+const vector = readVectors<Vector>('license-tokens.json');
 const claims = JSON.parse(vector.claims) as LicenseClaims;
 const PRODUCT = claims.aud;
 const privateKey = createPrivateKey({
@@ -58,11 +57,6 @@ const publicRing = await KeyRing.open(publicHalf);
 function signPayload(payload: string, header = ring.active.header): string {
   const input = `${header}.${Buffer.from(payload).toString('base64url')}`;
   return `${input}.${sign(null, Buffer.from(input), privateKey).toString('base64url')}`;
-}
-
-/** A valid token with this number of spaces before its JSON. */
-function paddedToken(spaces: number): string {
-  return signPayload(`${' '.repeat(spaces)}${vector.claims}`);
 }
 
 const uuid = fc.uuid().map((id) => id.toLowerCase());
@@ -181,6 +175,7 @@ describe('a genuine signature over wrong claims is no license token:', () => {
   // prettier-ignore
   const wrong: object[] = [
     { sub: upper }, { sub: 'x' }, { sub: null }, { lic: upper }, { lic: 7 }, { lic: `${claims.lic}\n` },
+    ...['sub', 'lic'].flatMap((id) => [[claims.lic], `x${claims.lic}`, `${claims.lic}x`].map((value) => ({ [id]: value }))),
     { mch: null }, { mch: 1 }, { lxp: 'never' }, { lxp: 1.5 }, { lxp: undefined }, { iat: '1' },
     { iat: null }, { exp: 0.1 }, { exp: undefined }, { exp: 1e300 }, { iss: undefined }, { aud: [PRODUCT] },
   ];
@@ -196,13 +191,6 @@ describe('a genuine signature over wrong claims is no license token:', () => {
 });
 
 describe('a text that is no license token', () => {
-  test('is refused over 2,048 characters, although its signature is genuine', () => {
-    expect(paddedToken(1_100).length).toBeLessThan(2_048);
-    expect(verifyLicenseToken(ring, PRODUCT, paddedToken(1_100))).toEqual(claims);
-    expect(paddedToken(1_200).length).toBeGreaterThan(2_048);
-    expect(verifyLicenseToken(ring, PRODUCT, paddedToken(1_200))).toBeNull();
-  });
-
   test.each([
     '',
     '.',
@@ -248,13 +236,4 @@ test('a token of at most 2,048 characters is accepted, and a longer one is refus
   expect(tokens.map(({ token }) => token.length)).toEqual([2_045, 2_046, 2_047, 2_049]);
   for (const { aud, token } of tokens)
     expect(verifyLicenseToken(ring, aud, token) !== null).toBe(token.length <= 2_048);
-});
-
-test('a token is refused if an id is a list, or has text before or after the UUID', () => {
-  for (const id of ['sub', 'lic'] as const) {
-    for (const value of [[claims[id]], `x${claims[id]}`, `${claims[id]}x`]) {
-      const wrong = { ...claims, [id]: value } as LicenseClaims;
-      expect(verifyLicenseToken(ring, PRODUCT, signLicenseToken(ring.active, wrong))).toBeNull();
-    }
-  }
 });

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { readFileSync } from 'node:fs';
 import {
   alsoAvailable,
   compareVersions,
@@ -12,17 +11,10 @@ import {
   type ManifestEntry,
   type SignedManifest,
 } from '../../src/keys/manifests/signed-manifest.js';
+import { readVectors } from '../support/vectors.js';
 
-interface Vectors {
-  manifest: SignedManifest;
-  compare_versions: { a: string; b: string; sign: number }[];
-  covers: { minimum_license_expiry: string | null; license_expires_at: string | null; covered: boolean }[];
-}
-
-const vectors = JSON.parse(
-  readFileSync(new URL('../vectors/manifests.json', import.meta.url), 'utf8'),
-) as Vectors;
-const content = parseSigned(vectors.manifest.signed);
+const { manifest } = readVectors<{ manifest: SignedManifest }>('manifests.json');
+const content = parseSigned(manifest.signed);
 const YEARS = ['2025', '2027', '2028'].map((year) => `${year}-01-01T00:00:00Z`);
 const [y25 = '', y27 = '', y28 = ''] = YEARS;
 
@@ -47,12 +39,6 @@ function manifestOf(
 }
 
 describe('versions', () => {
-  test.each(vectors.compare_versions)('compareVersions($a, $b) has the sign $sign', ({ a, b, sign }) => {
-    expect(Math.sign(compareVersions(a, b))).toBe(sign);
-    // `+ 0` avoids -0, which toBe distinguishes from 0.
-    expect(Math.sign(compareVersions(b, a))).toBe(-sign + 0);
-  });
-
   test('compare as the numbers they are made of, of any size', () => {
     const parts = fc.array(
       fc.oneof(fc.bigInt({ min: 0n, max: 10n ** 20n }), fc.bigInt({ min: 0n, max: 3n })),
@@ -95,14 +81,6 @@ describe('versions', () => {
 });
 
 describe('what a license covers', () => {
-  test.each(vectors.covers)(
-    'a license until $license_expires_at covers a version with the minimum $minimum_license_expiry: $covered',
-    (vector) => {
-      const expiry = vector.license_expires_at === null ? null : new Date(vector.license_expires_at);
-      expect(covers(vector.minimum_license_expiry, expiry)).toBe(vector.covered);
-    },
-  );
-
   test.each([
     ['the same minimum keeps the older versions, without the previous one', y27, y27, ['2', '1']],
     ['a raised minimum keeps the previous version too', y28, y27, ['3', '2', '1']],

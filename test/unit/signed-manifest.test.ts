@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { spawnSync } from 'node:child_process';
 import { createPrivateKey, createPublicKey, generateKeyPairSync, hash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { anyText } from '../support/any-text.js';
 import { isSignature, publicJwk, signText, thumbprint, verifyText } from '../../src/keys/ed25519/ed25519.js';
@@ -20,6 +20,7 @@ import {
   type SignedManifest,
 } from '../../src/keys/manifests/signed-manifest.js';
 import { temporaryFolder } from '../support/folders.js';
+import { readVectors } from '../support/vectors.js';
 
 interface Vectors {
   key: { d: string; x: string; kid: string };
@@ -27,9 +28,7 @@ interface Vectors {
   manifest: SignedManifest;
 }
 
-const vectors = JSON.parse(
-  readFileSync(new URL('../vectors/manifests.json', import.meta.url), 'utf8'),
-) as Vectors;
+const vectors = readVectors<Vectors>('manifests.json');
 const { manifest } = vectors;
 const content = parseSigned(manifest.signed);
 const privateKey = createPrivateKey({
@@ -307,7 +306,6 @@ describe('a genuine signature over a wrong manifest is refused, and the sentence
     ['dmg.url', ({ dmg }) => ({ dmg: { ...dmg, url: 'App.dmg' } })],
     ['dmg.url', ({ dmg }) => ({ dmg: { ...dmg, url: `${dmg.url}\n` } })],
     ['dmg.url', ({ dmg }) => ({ dmg: { ...dmg, url: 'https://dl.example.com/My App.dmg' } })],
-    ['dmg.url', ({ dmg }) => ({ dmg: { ...dmg, url: `${dmg.url}?${'x'.repeat(2_048)}` } })],
     ['dmg.size', ({ dmg }) => ({ dmg: { ...dmg, size: 0 } })],
     ['dmg.sha256', ({ dmg }) => ({ dmg: { ...dmg, sha256: dmg.sha256.toUpperCase() } })],
     ['dmg', ({ dmg }) => ({ dmg: { ...dmg, mirror: 'x' } })],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { createPrivateKey } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readLicenseAnswer } from '../../client/src/answers.js';
 import { PROBLEM_MEMBERS } from '../../client/src/problem-members.js';
@@ -13,6 +13,7 @@ import type { LicenseClaims } from '../../src/keys/tokens/license-token.js';
 import { createTokenKey, writeRing } from '../../src/keys/tokens/ring-file.js';
 import { FakeTime } from '../client/harness.js';
 import { temporaryFolder } from '../support/folders.js';
+import { readVectors } from '../support/vectors.js';
 
 interface Case {
   name: string;
@@ -29,12 +30,10 @@ interface Case {
   expected: Record<string, unknown>;
 }
 
-function read<T>(file: string): T {
-  return JSON.parse(readFileSync(new URL(`../vectors/${file}`, import.meta.url), 'utf8')) as T;
-}
-
-const problems = read<{ public_url: string; of_the_service: Case[]; hostile: Case[] }>('problems.json');
-const confirmations = read<{ cases: Case[] }>('confirmations.json').cases;
+const problems = readVectors<{ public_url: string; of_the_service: Case[]; hostile: Case[] }>(
+  'problems.json',
+);
+const confirmations = readVectors<{ cases: Case[] }>('confirmations.json').cases;
 
 /** How the reference client reads an answer, through its own transport. */
 async function readByClient({ status, headers, now, body, body_base64 }: Case) {
@@ -104,7 +103,7 @@ describe('confirmations.json, as the service writes it', () => {
   const dir = temporaryFolder();
 
   test('the first case is byte for byte what the service answers', async () => {
-    const tokens = read<{ key: { d: string; x: string; kid: string }; claims: string }>(
+    const tokens = readVectors<{ key: { d: string; x: string; kid: string }; claims: string }>(
       'license-tokens.json',
     );
     const { kid, d, x } = tokens.key;

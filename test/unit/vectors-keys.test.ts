@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { compactVerify } from 'jose';
 import { createPublicKey, hash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readLicenseKey as readKeyInClient } from '../../client/src/license-key.js';
 import { readMachineId, type Host } from '../../client/src/machine-id.js';
@@ -15,10 +15,7 @@ import {
 } from '../../src/keys/tokens/license-token.js';
 import { createTokenKey, writeRing } from '../../src/keys/tokens/ring-file.js';
 import { temporaryFolder } from '../support/folders.js';
-
-function read<T>(file: string): T {
-  return JSON.parse(readFileSync(new URL(`../vectors/${file}`, import.meta.url), 'utf8')) as T;
-}
+import { readVectors } from '../support/vectors.js';
 
 interface LicenseKeys {
   derived: {
@@ -66,7 +63,7 @@ interface Tokens {
 }
 
 describe('license-keys.json', () => {
-  const { derived, canonical, check_symbol } = read<LicenseKeys>('license-keys.json');
+  const { derived, canonical, check_symbol } = readVectors<LicenseKeys>('license-keys.json');
 
   test.each(derived)('$name', (vector) => {
     const secret = Buffer.from(vector.secret_hex, 'hex');
@@ -96,7 +93,7 @@ describe('license-keys.json', () => {
 });
 
 describe('machine-ids.json', () => {
-  test.each(read<MachineIds>('machine-ids.json').read)('$name', async (vector) => {
+  test.each(readVectors<MachineIds>('machine-ids.json').read)('$name', async (vector) => {
     const { platform, source, text, uuid, machine_id, mch } = vector;
     expect(machine_id).toBe(uuid && hash('sha256', uuid));
     expect(machine_id && machineDigest(Buffer.from(machine_id, 'hex'))).toBe(mch);
@@ -115,7 +112,7 @@ describe('machine-ids.json', () => {
 });
 
 describe('license-tokens.json', () => {
-  const { key, second_key, cases } = read<Tokens>('license-tokens.json');
+  const { key, second_key, cases } = readVectors<Tokens>('license-tokens.json');
   const publicKeys = new Map(
     [key, second_key].map(({ kid, x }) => [
       kid,

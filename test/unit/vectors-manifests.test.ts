@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { createPublicKey, verify } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { trustedKey } from '../../client/src/manifest-signature.js';
 import type { Offer } from '../../client/src/signed-manifest.js';
@@ -18,6 +18,7 @@ import {
   verifyManifest,
 } from '../../src/keys/manifests/signed-manifest.js';
 import { temporaryFolder } from '../support/folders.js';
+import { readVectors } from '../support/vectors.js';
 
 interface Case {
   name: string;
@@ -41,7 +42,7 @@ interface Case {
   };
 }
 
-const vectors = JSON.parse(readFileSync(new URL('../vectors/manifests.json', import.meta.url), 'utf8')) as {
+const vectors = readVectors<{
   cases: Case[];
   compare_versions: { name: string; a: string; b: string; sign: number }[];
   version_shapes: { name: string; text: string; is_version: boolean }[];
@@ -51,7 +52,7 @@ const vectors = JSON.parse(readFileSync(new URL('../vectors/manifests.json', imp
     license_expires_at: string | null;
     covered: boolean;
   }[];
-};
+}>('manifests.json');
 
 /** A string is used as it is, an object as JSON. */
 const textOf = (body: unknown) => (typeof body === 'string' ? body : JSON.stringify(body));

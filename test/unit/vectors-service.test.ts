@@ -1,23 +1,19 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { readFileSync } from 'node:fs';
 import { telemetryBlock, type CrashSignature, type Telemetry } from '../../client/src/telemetry.js';
 import { TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
 import { Service } from '../support/harness.js';
+import { readVectors } from '../support/vectors.js';
 
 type Block = Record<string, unknown>;
 
-function read<T>(file: string): T {
-  return JSON.parse(readFileSync(new URL(`../vectors/${file}`, import.meta.url), 'utf8')) as T;
-}
-
-const telemetry = read<{
+const telemetry = readVectors<{
   cases: {
     name: string;
     telemetry: unknown;
     expected: { stored: boolean; dropped: string[]; values: Block };
   }[];
 }>('telemetry.json').cases;
-const machines = read<{
+const machines = readVectors<{
   wire: { name: string; machine_id: unknown; accepted: boolean; mch: string | null }[];
 }>('machine-ids.json').wire;
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { compactVerify } from 'jose';
 import { createPublicKey } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { readToken, TokenReader } from '../../client/src/license-token.js';
 import { trustedKey } from '../../client/src/manifest-signature.js';
+import { readVectors } from '../support/vectors.js';
 
 interface Vectors {
   key: { x: string };
@@ -24,8 +24,7 @@ interface Vectors {
   }[];
 }
 
-const file = new URL('../vectors/token-reading.json', import.meta.url);
-const { key, second_key, unknown_key, cases } = JSON.parse(readFileSync(file, 'utf8')) as Vectors;
+const { key, second_key, unknown_key, cases } = readVectors<Vectors>('token-reading.json');
 
 describe('token-reading.json, as the reference client reads it', () => {
   test.each(cases)('$name', async ({ token, offline_until, machine_id, token_keys, expected }) => {
