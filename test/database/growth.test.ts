@@ -6,7 +6,7 @@ import { DeadlineClient } from '../../src/database/deadline-client.js';
 import { READ_ACTIVATIONS } from '../../src/heartbeat/activation-reads.js';
 import { deriveLicenseKey } from '../../src/keys/license-key.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
-import { retryWhileUnavailable, Service, type Answer } from '../support/harness.js';
+import { AUDIT_CONTEXT, retryWhileUnavailable, Service, type Answer } from '../support/harness.js';
 import {
   GROWING_TABLES,
   AUDIT_EVENTS,
@@ -43,11 +43,10 @@ const admin = await signInStaff(service, 'admin');
 await insertMillionLicenses(service.database);
 const license = await service.issue({ machines_allowed: 1_000 });
 const token: string = (await retryWhileUnavailable(() => service.activate(license))).json.token;
-const replaced = await service.issue();
-await retryWhileUnavailable(() => service.activate(replaced));
-await service.app.get(LicensesService).rekey(replaced.license_id, { actor: 'test', reason: 'a test' });
 /** The key and the address that a machine activated with before the license was rekeyed. */
-const rekeyed = replaced;
+const rekeyed = await service.issue();
+await retryWhileUnavailable(() => service.activate(rekeyed));
+await service.app.get(LicensesService).rekey(rekeyed.license_id, AUDIT_CONTEXT);
 const holder = new Browser(service);
 await retryWhileUnavailable(() => holder.call('POST', '/session', license));
 

@@ -7,7 +7,7 @@ import { DataSource } from 'typeorm';
 import { Sessions, type SessionOwner } from '../../src/http/sessions/sessions.js';
 import { StaffService } from '../../src/staff/staff.service.js';
 import type { Role } from '../../src/staff/identity/staff.entity.js';
-import { Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, Service } from '../support/harness.js';
 
 /**
  * Who may call a route. `anyone`: a page of the service, without a session. `holder`: a session of a holder. `mailbox`: a
@@ -122,8 +122,7 @@ const begin = (owner: SessionOwner) =>
   service.app.get(Sessions).begin(service.app.get(DataSource).manager, owner);
 
 async function staff(role: Role): Promise<string> {
-  const auditContext = { actor: 'test', reason: 'a test' };
-  const { staff_id } = await service.app.get(StaffService).ensure(`${role}@example.com`, role, auditContext);
+  const { staff_id } = await service.app.get(StaffService).ensure(`${role}@example.com`, role, AUDIT_CONTEXT);
   return begin({ staff_id });
 }
 

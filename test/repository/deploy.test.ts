@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { Config } from '../../src/core/config.js';
 import { WITHOUT_SERVER } from '../support/processes/cli-harness.js';
@@ -94,22 +94,22 @@ describe('deploy/mooring@.service', () => {
     expect(valueOf('After').split(' ')).toContain('time-sync.target');
   });
 
-  test('no setting is so wrong that the service is started again and again', () => {
+  test('the service is not started again after a wrong setting (exit code 2) or without a settings file (9)', () => {
     expect(valueOf('RestartPreventExitStatus').split(' ')).toEqual(['2', '9']);
   });
 
   test('a stop waits for the largest SHUTDOWN_DELAY_SECONDS and the ten seconds after it', () => {
-    const longest = Number(valueOf('TimeoutStopSec')) - 10;
+    const timeLeft = Number(valueOf('TimeoutStopSec')) - 10;
     const config = (seconds: number) => new Config({ SHUTDOWN_DELAY_SECONDS: String(seconds) });
-    const isAllowed = Array.from({ length: 100 }, (_, i) => i).findLast((seconds) => {
+    const largest = Array.from({ length: 100 }, (_, i) => i).findLast((seconds) => {
       try {
         return config(seconds).shutdownDelaySeconds === seconds;
       } catch {
         return false;
       }
     });
-    expect(isAllowed).toBeGreaterThan(0);
-    expect(longest).toBeGreaterThan(isAllowed!);
+    expect(largest).toBeGreaterThan(0);
+    expect(timeLeft).toBeGreaterThan(largest!);
   });
 
   test('the memory limit is above that of Node, and the same as in compose', () => {
@@ -124,8 +124,7 @@ describe('deploy/mooring@.service', () => {
 });
 
 describe('deploy/mooring', () => {
-  let installed: InstalledCommand;
-  beforeAll(() => void (installed = new InstalledCommand('deploy/mooring')));
+  const installed = new InstalledCommand('deploy/mooring');
 
   test('runs a command with the settings of the file, which no shell reads', async () => {
     const { PUBLIC_URL, PRODUCT, MANIFEST_PUBLIC_KEYS } = PRODUCTION_SETTINGS;

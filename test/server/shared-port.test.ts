@@ -5,7 +5,7 @@ import { createDatabase } from '../support/harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
 
-/** The senders that request without a pause, each on a new connection for each request. */
+/** The number of senders, each of which opens a new connection for each request and makes no pause. */
 const SENDERS = 8;
 
 const folder = temporaryFolder();
@@ -18,7 +18,7 @@ function launch(REUSE_PORT: string): ServerProcess {
   return new ServerProcess({ DATA_DIR: folder, DATABASE_URL: database.url, PORT: port, REUSE_PORT });
 }
 
-/** Waits until an instance has answered the probe of `send`. */
+/** Waits until an instance has answered one of the requests. */
 const untilAnswering = (server: ServerProcess) => server.waitForOutput('stdout', /"route":"\/v1\/keys"/);
 
 /** Sends a request on a new connection. @returns the status, or the error code of a broken connection */
@@ -63,7 +63,7 @@ test('two instances share a port, and an upgrade from one to the other loses no 
   await senders.stop();
   expect(new Set(senders.answers)).toEqual(new Set([200]));
   // The kernel resets a connection that arrives between the last look at its queue and the close (docs/decisions/0056).
-  expect(new Set(['ECONNRESET', ...senders.resets])).toEqual(new Set(['ECONNRESET']));
+  expect(senders.resets.filter((code) => code !== 'ECONNRESET')).toEqual([]);
   expect(senders.resets.length).toBeLessThanOrEqual(SENDERS);
 
   const other = launch('false');

@@ -1,9 +1,6 @@
-/*
- * Hostile HTTP requests, as bytes. Each name says what the request tries. `MARKER` is the path of a second request that is
- * hidden in the first one; no server may answer it.
- */
+/* Hostile HTTP requests, as bytes. Each name says what the request tries. */
 
-/** The path of a hidden request. A response to it would show that request smuggling is possible. */
+/** The path of a second request that is hidden in the first one. A response to it would show that request smuggling is possible. */
 export const MARKER = '/v1/smuggled-request';
 
 const crlf = (...lines: string[]) => `${lines.join('\r\n')}\r\n\r\n`;
