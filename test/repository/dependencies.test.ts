@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 
 interface Locked {
@@ -6,9 +6,13 @@ interface Locked {
   readonly link?: boolean;
   readonly resolved?: string;
   readonly integrity?: string;
+  readonly license?: string;
+  readonly hasInstallScript?: boolean;
 }
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const script = <T>(name: string) =>
+  import(new URL(`../../scripts/${name}`, import.meta.url).href) as Promise<T>;
 const LOCK_FILES = ['package-lock.json', 'judges/package-lock.json', 'mutation/package-lock.json'];
 const lock = JSON.parse(read('package-lock.json')) as { packages: Record<string, Locked> };
 
@@ -157,49 +161,45 @@ describe.each(LOCK_FILES)('the lock file %s', (file) => {
   });
 });
 
-describe('the client', () => {
-  test('has no dependency of any kind', () => {
-    const manifest = Object.keys(JSON.parse(read('client/package.json')) as object);
-    expect(manifest.filter((member) => /dependencies$/i.test(member))).toEqual([]);
-    expect(Object.keys(lock.packages).filter((path) => path.startsWith('client/node_modules'))).toEqual([]);
-  });
-
-  const sources = readdirSync(new URL('../../client/src', import.meta.url)).filter((file) =>
-    file.endsWith('.ts'),
-  );
-
-  test.each(sources)('%s imports only files of its folder and modules of Node', (file) => {
-    const imported = [...read(`client/src/${file}`).matchAll(/(?:from|import\()\s*'([^']+)'/g)].map(
-      ([, name]) => name!,
-    );
-    expect(imported.filter((name) => !/^(\.\/[\w-]+\.js|node:\w+(\/\w+)?)$/.test(name))).toEqual([]);
-  });
-
-  // The name of a computer often contains the name of its owner. The client sends only what a person types as hostname_hint.
-  const NAME_OF_THE_MACHINE =
-    /\bhostname\s*\(|\{[^}]*\bhostname\b[^}]*\}\s*=\s*|\bimport\s*\{[^}]*\bhostname\b|\bos\.hostname\b|['"`]hostname['"`]|scutil|ComputerName|LocalHostName|\bHOSTNAME\b|COMPUTERNAME|userInfo\s*\(|os\.userInfo/;
-
-  test.each(sources)('%s never reads the name of the machine or of its user', (file) => {
-    expect(read(`client/src/${file}`).match(NAME_OF_THE_MACHINE)?.[0]).toBeUndefined();
-  });
-
-  test.each([
-    `import { hostname } from 'node:os';`,
-    'const label = os.hostname();',
-    `execFile('hostname')`,
-    `process.env['COMPUTERNAME']`,
-    `execFileSync('scutil', ['--get', 'ComputerName'])`,
-    'userInfo().username',
-  ])('code that reads such a name is found: %s', (line) => expect(line).toMatch(NAME_OF_THE_MACHINE));
+test('the client has no dependency of any kind', () => {
+  const manifest = Object.keys(JSON.parse(read('client/package.json')) as object);
+  expect(manifest.filter((member) => /dependencies$/i.test(member))).toEqual([]);
+  expect(Object.keys(lock.packages).filter((path) => path.startsWith('client/node_modules'))).toEqual([]);
 });
 
-test.each(['judges', 'mutation'] as const)('each package of npm run %s has a reason', async (folder) => {
-  const url = new URL('../../scripts/dependency-reasons.mjs', import.meta.url);
-  const { SEPARATELY_INSTALLED } = (await import(url.href)) as {
-    SEPARATELY_INSTALLED: Record<typeof folder, object>;
+describe.each(['judges', 'mutation'] as const)('the packages of npm run %s', (folder) => {
+  const locked = lockedIn(`${folder}/package-lock.json`);
+  const { devDependencies } = JSON.parse(read(`${folder}/package.json`)) as {
+    devDependencies: Record<string, string>;
   };
-  const { devDependencies } = JSON.parse(read(`${folder}/package.json`)) as { devDependencies: object };
-  expect(Object.keys(SEPARATELY_INSTALLED[folder]).toSorted()).toEqual(
-    Object.keys(devDependencies).toSorted(),
-  );
+
+  test('each have a reason', async () => {
+    const { SEPARATELY_INSTALLED } = await script<{ SEPARATELY_INSTALLED: Record<typeof folder, object> }>(
+      'dependency-reasons.mjs',
+    );
+    expect(Object.keys(SEPARATELY_INSTALLED[folder]).toSorted()).toEqual(
+      Object.keys(devDependencies).toSorted(),
+    );
+  });
+
+  test('are each named at one exact version, except a placeholder', () => {
+    const ranges = Object.values(devDependencies).filter((range) => range !== 'file:no-scarf');
+    expect(ranges.filter((range) => !/^\d+\.\d+\.\d+$/.test(range))).toEqual([]);
+  });
+
+  test('bring no install script, and would run none', () => {
+    expect(locked.filter(([, { hasInstallScript }]) => hasInstallScript)).toEqual([]);
+    expect(read(`${folder}/.npmrc`)).toMatch(/^ignore-scripts=true$/m);
+  });
+
+  test('have allowed licenses', async () => {
+    const { ALLOWED_FOR_TOOLS } = await script<{ ALLOWED_FOR_TOOLS: string[] }>('docs-licenses.mjs');
+    // These packages name MIT in an older form, which npm does not copy into the lock file.
+    const old = /\/(compute-(gcd|lcm)|reserved|validate\.io-(function|integer|integer-array|number))$/;
+    const wrong = locked.filter(
+      ([path, { license }]) =>
+        !ALLOWED_FOR_TOOLS.includes(license ?? 'none') && !(license === undefined && old.test(path)),
+    );
+    expect(wrong.map(([path, { license }]) => [path, license])).toEqual([]);
+  });
 });

@@ -12,18 +12,10 @@ import { temporaryFolder } from '../support/folders.js';
  * not run them; they check what `npm run judges` installs, and that .ci/run runs it.
  */
 
-interface Locked {
-  readonly version: string;
-  readonly license?: string;
-  readonly link?: boolean;
-  readonly resolved?: string;
-  readonly hasInstallScript?: boolean;
-}
-
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
-const { packages } = JSON.parse(read('judges/package-lock.json')) as { packages: Record<string, Locked> };
-const { devDependencies, ...manifest } = JSON.parse(read('judges/package.json')) as Record<
+const { packages } = JSON.parse(read('judges/package-lock.json')) as { packages: Record<string, object> };
+const manifest = JSON.parse(read('judges/package.json')) as Record<
   'devDependencies' | 'overrides',
   Record<string, string>
 >;
@@ -34,13 +26,8 @@ test('.ci/run runs the judges after the tests, and fails if one of them fails', 
 });
 
 describe('the judges', () => {
-  test('are each named at one exact version', () => {
-    const { '@scarf/scarf': placeholder, ...others } = devDependencies;
-    expect(placeholder).toBe('file:no-scarf');
-    expect(Object.values(others).filter((range) => !/^\d+\.\d+\.\d+$/.test(range))).toEqual([]);
-  });
-
   test('have an empty package in place of one that would report their installation', () => {
+    expect(manifest.devDependencies['@scarf/scarf']).toBe('file:no-scarf');
     expect(manifest.overrides).toEqual({ '@scarf/scarf': '$@scarf/scarf' });
     const scarf = Object.entries(packages).filter(([path]) => /\bscarf$/.test(path));
     expect(scarf.filter(([path]) => path.includes('node_modules/'))).toEqual([
@@ -49,27 +36,6 @@ describe('the judges', () => {
     expect(readdirSync(join(root, 'judges/no-scarf'))).toEqual(['package.json']);
     const placeholder = Object.keys(JSON.parse(read('judges/no-scarf/package.json')) as object);
     expect(placeholder).toEqual(['name', 'version', 'description', 'license', 'private']);
-  });
-
-  test('bring no install script, and would run none', () => {
-    expect(Object.keys(packages).filter((path) => packages[path]!.hasInstallScript)).toEqual([]);
-    expect(read('judges/.npmrc')).toMatch(/^ignore-scripts=true$/m);
-  });
-
-  test('have allowed licenses', async () => {
-    const { ALLOWED_FOR_TOOLS } = (await import(join(root, 'scripts/docs-licenses.mjs'))) as {
-      ALLOWED_FOR_TOOLS: string[];
-    };
-    // These packages name MIT in an older form, which npm does not copy into the lock file.
-    const old = /\/(compute-(gcd|lcm)|reserved|validate\.io-(function|integer|integer-array|number))$/;
-    const wrong = Object.entries(packages).filter(
-      ([path, { license, link }]) =>
-        path.includes('node_modules/') &&
-        !link &&
-        !(license === undefined && old.test(path)) &&
-        !ALLOWED_FOR_TOOLS.includes(license ?? 'none'),
-    );
-    expect(wrong.map(([path, { license }]) => [path, license])).toEqual([]);
   });
 
   test('are reported in one line as not installed if no registry answers', async () => {

@@ -6,8 +6,8 @@ import { describe, expect, test } from '@jest/globals';
 import { temporaryFolder } from '../support/folders.js';
 
 /*
- * Checks what `npm run mutation` installs, and that its list of surviving mutants matches the current sources. These tests do not
- * run the mutants.
+ * Checks the selection of `npm run mutation`, and that its list of surviving mutants matches the current sources. These tests do
+ * not run the mutants.
  */
 
 interface Survivor {
@@ -19,11 +19,6 @@ interface Survivor {
   readonly replacement: string;
   readonly reason: string;
 }
-interface Locked {
-  readonly license?: string;
-  readonly hasInstallScript?: boolean;
-}
-
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const survivors = JSON.parse(read('mutation/survivors.json')) as Survivor[];
@@ -137,31 +132,4 @@ describe('the patterns of the areas', () => {
     '%s matches files',
     (pattern) => expect(globSync(pattern, { cwd: root })).not.toEqual([]),
   );
-});
-
-describe('the tools of npm run mutation', () => {
-  const { packages } = JSON.parse(read('mutation/package-lock.json')) as { packages: Record<string, Locked> };
-  const { devDependencies } = JSON.parse(read('mutation/package.json')) as Record<
-    'devDependencies',
-    Record<string, string>
-  >;
-
-  test('are each named at one exact version', () => {
-    expect(Object.values(devDependencies).filter((range) => !/^\d+\.\d+\.\d+$/.test(range))).toEqual([]);
-  });
-
-  test('bring no install script, and would run none', () => {
-    expect(Object.keys(packages).filter((path) => packages[path]!.hasInstallScript)).toEqual([]);
-    expect(read('mutation/.npmrc')).toMatch(/^ignore-scripts=true$/m);
-  });
-
-  test('have allowed licenses', async () => {
-    const { ALLOWED_FOR_TOOLS } = (await import(join(root, 'scripts/docs-licenses.mjs'))) as {
-      ALLOWED_FOR_TOOLS: string[];
-    };
-    const wrong = Object.entries(packages).filter(
-      ([path, { license }]) => path !== '' && !ALLOWED_FOR_TOOLS.includes(license ?? 'none'),
-    );
-    expect(wrong.map(([path, { license }]) => [path, license])).toEqual([]);
-  });
 });

@@ -10,7 +10,6 @@ import { call, createDatabase } from '../support/harness.js';
 import { MAIN, Terminal } from '../support/processes/cli-harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
-import { query } from '../support/databases/replica-harness.js';
 
 const folder = temporaryFolder();
 const database = await createDatabase();
@@ -169,21 +168,6 @@ describe('a start', () => {
       }
     },
   );
-
-  test('with a role that may not change the schema names the remedy', async () => {
-    const role = new URL(database.url).pathname.slice(1);
-    await query(database.url, `create role ${role} login password 'x'`);
-    const other = `${role}_other`;
-    await query(database.url, `create database ${other}`);
-    const url = changed((each) =>
-      Object.assign(each, { username: role, password: 'x', pathname: `/${other}` }),
-    );
-    const { code, stderr } = await start(url);
-    await query(database.url, `drop database ${other} with (force)`);
-    await query(database.url, `drop role ${role}`);
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/^The role \w+ lacks a right in the database \w+ at .*: make it the owner, /);
-  });
 
   test('says once that it waits for the database, with host and reason, and continues when the database answers', async () => {
     const proxy = new TcpProxy();

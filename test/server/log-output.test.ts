@@ -8,9 +8,7 @@ import { temporaryFolder } from '../support/folders.js';
 import { afterThisFile } from '../support/of-this-file.js';
 
 const directory = temporaryFolder();
-const opened: number[] = [];
 const database = await createDatabase();
-afterThisFile(() => opened.forEach((file) => closeSync(file)));
 
 async function launch(options: ProcessOptions = {}) {
   const port = await freePort();
@@ -34,7 +32,7 @@ test.each([
   ...(existsSync(FULL) ? [['on a full disk', () => openSync(FULL, 'w')] as const] : []),
 ])('a log %s does not prevent responses', async (_what, open) => {
   const stdout = open();
-  opened.push(stdout);
+  afterThisFile(() => closeSync(stdout));
   const { server, port } = await launch({ stdout });
   await server.ready();
   // The log lines of 1,500 requests exceed the capacity of a pipe several times.

@@ -6,8 +6,7 @@ import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { readPidFile } from '../../src/database/embedded/pid-file.js';
 import { isPostmaster } from '../../src/database/embedded/postgres-process.js';
 import type { Finding } from '../../src/cli/doctor/report.js';
-import { connect as connectToDatabase } from '../support/harness.js';
-import { call, createDatabase } from '../support/harness.js';
+import { call, connect as connectToDatabase, createDatabase } from '../support/harness.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { everyProcess } from '../support/processes/processes.js';
 import { freePort, ServerProcess, type ProcessOptions } from '../support/processes/server-process.js';
@@ -192,17 +191,6 @@ describe('with an existing database', () => {
       (await call(new URL(url).origin.replace('localhost', '127.0.0.1'), 'GET', '/health/live')).json,
     ).toEqual({ status: 'ok' });
     expect(server.stderr).toContain(`Mooring is ready at ${new URL(url).origin} `);
-  });
-
-  test('a configured port that is in use ends the start with one clear message', async () => {
-    const taken = createServer().listen(0, '127.0.0.1');
-    await once(taken, 'listening');
-    const { port } = taken.address() as { port: number };
-    const server = launch({ PORT: String(port), DATABASE_URL: database.url });
-    const { code } = await server.exited;
-    taken.close();
-    expect(code).toBe(2);
-    expect(server.stderr).toMatch(new RegExp(`^[^\\n]*${port}[^\\n]*\\n`));
   });
 });
 
