@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { trustedKey } from '../../client/src/manifest-signature.js';
 import { checkManifest, type Running } from '../../client/src/update.js';
@@ -33,25 +33,20 @@ import { temporaryFolder } from '../support/folders.js';
  * content that no trusted key signed.
  */
 
-let service: Service;
-let key: ReturnType<typeof createPrivateKey>;
-/** A signed manifest that may follow the live one, and the live one. */
-let documents: [SignedManifest, SignedManifest];
 const directory = temporaryFolder();
-beforeAll(async () => {
-  service = await Service.start();
-  key = createPrivateKey(await readFile(developmentManifestKeyFile(service.app.get(Config))));
-  await publish(service, '1.0.0');
-  const live = await publish(service, '2.0.0', '2027-01-01T00:00:00Z');
-  documents = [signManifest(manifestBytes(buildRefresh(live)), [key]), live];
-});
-
-/** Builds a manifest that may follow the live one, with the same version. */
-const buildRefresh = (live: SignedManifest): ManifestContent => ({
-  ...parseSigned(live.signed),
-  sequence: parseSigned(live.signed).sequence + 1,
+const service = await Service.start();
+const key = createPrivateKey(await readFile(developmentManifestKeyFile(service.app.get(Config))));
+await publish(service, '1.0.0');
+const live = await publish(service, '2.0.0', '2027-01-01T00:00:00Z');
+const liveContent = parseSigned(live.signed);
+/** The content of a manifest that may follow the live one, with the same version. */
+const refresh: ManifestContent = {
+  ...liveContent,
+  sequence: liveContent.sequence + 1,
   previous: manifestDigest(live.signed),
-});
+};
+/** A signed manifest that may follow the live one, and the live one. */
+const documents: [SignedManifest, SignedManifest] = [signManifest(manifestBytes(refresh), [key]), live];
 
 const running = (): Running => ({
   product: 'com.example.app',
@@ -203,7 +198,7 @@ test('in any order of manifests a client refuses lower sequences, different cont
         const expires_at = rfc3339(new Date(now + days * 86_400_000));
         const issued_at = rfc3339(new Date(now - 9 * 86_400_000));
         const changed = { sequence, issued_at, expires_at, version: `${version}.5.0`, also_available: [] };
-        const signed = manifestBytes({ ...buildRefresh(documents[1]), ...changed });
+        const signed = manifestBytes({ ...refresh, ...changed });
         const checked = checkServed(json(signManifest(signed, [key])), sequences);
         sequences = checked.sequences;
         const { available, reason } = { reason: 'none', ...checked.check };

@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { DataSource } from 'typeorm';
 import { isTemporaryDatabaseError } from '../../src/database/temporary-errors.js';
@@ -20,47 +20,43 @@ import { comparableRows } from '../support/tables.js';
 const CALLERS = ['anonymous', 'holder', 'support', 'admin'] as const;
 type Caller = (typeof CALLERS)[number];
 
-let service: Service;
-let known: Known;
-/** The values for `{id}` in a path. */
-let ids: string[];
-let staff: Record<'support' | 'admin', string>;
-
-beforeAll(async () => {
-  service = await Service.start({ environment: PURCHASE_SETTINGS });
-  await publish(service, '4.0.0', '2027-01-01T00:00:00Z');
-  const license = await service.issue({ machines_allowed: 2 });
-  const { json } = await service.activate(license, 'one');
-  staff = {
-    support: `Bearer ${await service.staffToken('support', 'grace@example.com')}`,
-    admin: `Bearer ${await service.staffToken('admin', 'root@example.com')}`,
-  };
-  const [grace] = await service.sql<{ id: string }>(`select id from staff where email = 'grace@example.com'`);
-  // The ids of a license, of an activation, of a staff member, and one that does not exist.
-  ids = [license.license_id, json.activation.id, grace!.id, '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6'];
-  known = {
-    license_key: [license.license_key],
-    email: [license.email, 'new@example.com'],
-    machine_id: [machineId('one'), machineId('two')],
-    token: [json.token],
-    app_version: ['3.2.0', '4.0.0'],
-    activation_id: ids,
-    transaction_id: ['tx-1', 'tx-2'],
-    code: ['12345678'],
-    reason: ['The machine was sold.'],
-  };
-});
+const service = await Service.start({ environment: PURCHASE_SETTINGS });
+await publish(service, '4.0.0', '2027-01-01T00:00:00Z');
+const license = await service.issue({ machines_allowed: 2 });
+const { json: activated } = await service.activate(license, 'one');
+const staff = {
+  support: `Bearer ${await service.staffToken('support', 'grace@example.com')}`,
+  admin: `Bearer ${await service.staffToken('admin', 'root@example.com')}`,
+};
+const [grace] = await service.sql<{ id: string }>(`select id from staff where email = 'grace@example.com'`);
+/** The values for `{id}` in a path: the ids of a license, an activation and a staff member, and one that does not exist. */
+const ids: string[] = [
+  license.license_id,
+  activated.activation.id,
+  grace!.id,
+  '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6',
+];
+const known: Known = {
+  license_key: [license.license_key],
+  email: [license.email, 'new@example.com'],
+  machine_id: [machineId('one'), machineId('two')],
+  token: [activated.token],
+  app_version: ['3.2.0', '4.0.0'],
+  activation_id: ids,
+  transaction_id: ['tx-1', 'tx-2'],
+  code: ['12345678'],
+  reason: ['The machine was sold.'],
+};
 
 /** Makes the headers of a caller. A holder gets a new session each time, because a request may have ended the last one. */
 async function headersOf(caller: Caller): Promise<Record<string, string>> {
   if (caller === 'anonymous') return {};
   if (caller !== 'holder') return { authorization: staff[caller] };
-  const email = String(known['email']![0]);
   const { manager } = service.app.get(DataSource);
   const begin = (): Promise<string> =>
     service.app
       .get(Sessions)
-      .begin(manager, { email })
+      .begin(manager, { email: license.email })
       .catch((error: unknown) => (isTemporaryDatabaseError(error) ? begin() : Promise.reject(error)));
   return { cookie: `mooring_holder=${await begin()}`, origin: ORIGIN };
 }
