@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.js';
 import { Terminal } from '../support/processes/cli-harness.js';
@@ -8,11 +8,6 @@ interface Leaf {
   readonly path: string;
   readonly help: string;
 }
-
-let leaves: Leaf[];
-beforeAll(async () => {
-  leaves = leavesOf(await createProgram(['help']));
-});
 
 const leavesOf = (command: Command, path = ''): Leaf[] =>
   command.commands.flatMap((child) => {
@@ -27,6 +22,8 @@ function helpOf(command: Command): string {
   command.outputHelp();
   return text;
 }
+
+const leaves = leavesOf(await createProgram(['help']));
 
 const examplesIn = ({ help }: Leaf) => {
   const [, lines = ''] = /\nExamples?:\n((?: {2}mooring .+\n)+)$/.exec(help) ?? [];
