@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.js';
 import { Publisher, PUBLISH, signArgs, type Run } from '../support/processes/cli-harness.js';
 import { Service } from '../support/harness.js';
@@ -78,7 +77,7 @@ async function runEach(): Promise<Record<string, unknown>> {
   return printed;
 }
 
-let program: Command;
+const program = await createProgram(['help']);
 const isGroup = (name: string) =>
   program.commands.some((each) => each.name() === name && each.commands.length > 0);
 
@@ -92,7 +91,6 @@ const memberNames = (value: unknown): string[] =>
       ]);
 
 test('in the JSON of every command, an id has the same name, and the name says what it identifies', async () => {
-  program = await createProgram(['help']);
   const printed = await runEach();
   const names = program.commands.flatMap((child) =>
     child.commands.length > 0

@@ -7,13 +7,9 @@ import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { Browser } from '../license-portal/harness.js';
 import { Service } from '../support/harness.js';
 
-let service: Service;
-let authorization: string;
-beforeAll(async () => {
-  service = await Service.start();
-  authorization = `Bearer ${await service.staffToken('support')}`;
-  for (let index = 0; index < 10; index += 1) await service.issue();
-});
+const service = await Service.start();
+let authorization = `Bearer ${await service.staffToken('support')}`;
+for (let index = 0; index < 10; index += 1) await service.issue();
 
 const DECODERS = {
   br: brotliDecompressSync,

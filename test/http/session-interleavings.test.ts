@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { SignInCodes } from '../../src/license-portal/sign-in-codes.js';
@@ -7,6 +7,7 @@ import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { runs } from '../fuzz/fuzz.js';
 import { activation, AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
 import { Browser } from '../license-portal/harness.js';
+import { afterThisFile } from '../support/of-this-file.js';
 import { StatementGates, type GatedAnswer } from '../support/statement-gates.js';
 
 /** A request renews a session that is older than this. */
@@ -25,14 +26,9 @@ const OPERATIONS = [
 ] as const;
 type Name = (typeof OPERATIONS)[number];
 
-let service: Service;
-let uninstall = () => {};
 let cases = 0;
-beforeAll(async () => {
-  service = await Service.start();
-  uninstall = StatementGates.install();
-});
-afterAll(() => uninstall());
+const service = await Service.start();
+afterThisFile(StatementGates.install());
 
 /** A license holder with one session, and every operation that may end it or begin another. */
 class HolderCase {
