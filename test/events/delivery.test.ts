@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { DAY_MS } from '../../src/core/clock.js';
 import { EVENT_TIMES, retryDelayMs } from '../../src/events/outgoing-event.js';
 import { WarningsService } from '../../src/monitoring/warnings/warnings.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
@@ -14,7 +15,6 @@ import type { ReceivedEvent } from './receiver.js';
 
 pollFast();
 const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 let sending: Sending;
 let service: Service;
 let terminal: Terminal;
@@ -30,7 +30,7 @@ beforeEach(() => {
 });
 afterEach(() => service.sql('delete from outgoing_event'));
 
-const mooring = (...args: string[]) => terminal.run([...args]);
+const mooring = (...args: string[]) => terminal.run(args);
 const of = (license_id: string) => (event: Pick<ReceivedEvent, 'data'>) =>
   event.data['license_id'] === license_id;
 const typesOf = (events: readonly ReceivedEvent[]) => events.map(({ type }) => type);
@@ -62,7 +62,6 @@ test('an event waits for the one before it of its license, and not for those of 
   const other = await service.issue({ email: 'other@example.com' });
   await service.activate(other, 'one');
   await receiver.until(2, of(other.license_id));
-  await untilFailed(blocked.license_id, 0);
   const before = (await receiver.until(2, of(blocked.license_id))).slice(1);
   expect(new Set(typesOf(before))).toEqual(new Set(['activation.created']));
   receiver.answering = () => 204;
@@ -163,7 +162,7 @@ test('the reported reason is that of a failing event, also if an event recorded 
   expect(status.events).toMatchObject({ failing: 1, given_up: 1, reason: 'HTTP status 503' });
 });
 
-test('while the clock is ahead no event is given up, and later its events do not wait for the time that it had', async () => {
+test('while the clock is ahead no event is given up, and once it is right an event does not wait for a time set by it', async () => {
   const { receiver } = sending;
   receiver.answering = () => 500;
   const license = await service.issue();
@@ -297,7 +296,6 @@ test('while the secret is replaced, each event is signed with both', async () =>
     .digest('base64');
   expect(String(signatures).split(' ')).toHaveLength(2);
   expect(String(signatures).split(' ')[0]).toBe(`v1,${signed}`);
-  await two.close();
 });
 
 test('the receiver of docs/events.md prints each event once and refuses a wrong signature', async () => {
@@ -313,7 +311,6 @@ test('the receiver of docs/events.md prints each event once and refuses a wrong 
   expect(receiver.output).toBe(`license.issued { license_id: '${license_id}' }\n`);
   const headers = { 'webhook-id': 'x', 'webhook-timestamp': '1', 'webhook-signature': 'v1,x' };
   expect(await receiver.send('{}', headers)).toBe(401);
-  await other.close();
 });
 
 test('two instances send each event once, and the events of a license in their order', async () => {
@@ -359,12 +356,9 @@ test('an instance that shuts down abandons an attempt without counting it, and t
   expect(event!.id).toBe(stopping.receiver.received[0]!.id);
   await untilSent(next);
   expect(await next.sql('select attempts from outgoing_event')).toEqual([{ attempts: 0 }]);
-  await next.close();
-  await stopping.service.close();
-  await stopping.receiver.close();
 });
 
-test('delivered events are deleted within 30 days', async () => {
+test('delivered events are kept for 28 days and deleted within 30', async () => {
   const { license_id } = await service.issue();
   await untilSent(service);
   const retention = service.app.get(RetentionService);
@@ -373,7 +367,7 @@ test('delivered events are deleted within 30 days', async () => {
   service.clock.advance(28 * DAY_MS);
   await retention.run();
   expect(await count()).toBe(1);
-  service.clock.advance(3 * DAY_MS);
+  service.clock.advance(2 * DAY_MS);
   await retention.run();
   expect(await count()).toBe(0);
 });
@@ -384,28 +378,22 @@ test('while events are recorded and EVENTS_URL is not set, a warning says so; mo
     databaseUrl: recording.service.databaseUrl,
     dataDir: recording.service.dataDir,
   });
-  try {
-    await recording.service.app.close();
-    const license = await without.issue();
-    const warning =
-      'Events are recorded and not sent (1 are waiting), because EVENTS_URL is not set: set it, or run mooring events stop.';
-    const warnings = without.app.get(WarningsService);
-    expect(warnings.derive(await warnings.readState())).toContain(warning);
-    const other = new Terminal({ DATABASE_URL: without.databaseUrl, DATA_DIR: without.dataDir });
-    const refused = await other.run(['events', 'stop'], { env: recording.receiver.settings });
-    expect([refused.code, refused.stderr]).toEqual([
-      1,
-      expect.stringMatching(/^Remove EVENTS_URL and EVENTS_SECRET first/),
-    ]);
-    expect((await other.run(['events', 'stop', '--json'])).json).toEqual({ events: 1 });
-    await without.activate(license, 'one');
-    expect(await without.sql('select from outgoing_event')).toEqual([]);
-    expect(warnings.derive(await warnings.readState())).not.toContain(warning);
-  } finally {
-    await without.close();
-    await recording.service.close();
-    await recording.receiver.close();
-  }
+  await recording.service.app.close();
+  const license = await without.issue();
+  const warning =
+    'Events are recorded and not sent (1 are waiting), because EVENTS_URL is not set: set it, or run mooring events stop.';
+  const warnings = without.app.get(WarningsService);
+  expect(warnings.derive(await warnings.readState())).toContain(warning);
+  const other = new Terminal({ DATABASE_URL: without.databaseUrl, DATA_DIR: without.dataDir });
+  const refused = await other.run(['events', 'stop'], { env: recording.receiver.settings });
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringMatching(/^Remove EVENTS_URL and EVENTS_SECRET first/),
+  ]);
+  expect((await other.run(['events', 'stop', '--json'])).json).toEqual({ events: 1 });
+  await without.activate(license, 'one');
+  expect(await without.sql('select from outgoing_event')).toEqual([]);
+  expect(warnings.derive(await warnings.readState())).not.toContain(warning);
 });
 
 test('the pauses are within a fifth of 5 seconds, tripled each time, up to 3 hours', () => {

@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
+import { DAY_MS } from '../../src/core/clock.js';
 import type { AuditAction } from '../../src/audit/audit.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { EVENT_TYPES, type EventType } from '../../src/events/outgoing-event.js';
@@ -20,7 +21,6 @@ import { pollFast, startSending, untilSent, type Sending } from './harness.js';
  */
 
 pollFast();
-const DAY_MS = 86_400_000;
 const LABEL = 'Canary MacBook of Ada';
 let sending: Sending;
 let service: Service;

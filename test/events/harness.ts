@@ -15,7 +15,7 @@ export async function startSending(options: ServiceOptions = {}): Promise<Sendin
   return { receiver, service: await Service.start({ ...options, environment }) };
 }
 
-/** Lets the instances of this file look for events without a pause. The pauses between attempts are those of the service's clock. */
+/** Lets the instances of this file look for events every 5 ms. The service's clock still measures the pauses between attempts. */
 export function pollFast(): void {
   const { ...times } = EVENT_TIMES;
   beforeAll(() => void Object.assign(EVENT_TIMES, { pollMs: 5, failurePauseMs: 5 }));

@@ -18,7 +18,8 @@ import { temporaryFolder } from '../support/folders.js';
 /*
  * Clients change licenses through two instances, which are killed at random moments, also while they start, and through one that
  * sends no events and keeps running. The receiver fails half of the attempts. Afterwards each fact in the database has its event,
- * which the receiver acknowledged, and the events of each license were first acknowledged in their order. `npm run bench:events -- --kills 1000` kills far more often.
+ * which the receiver acknowledged, and the events of each license were first acknowledged in their order.
+ * `npm run bench:events -- --kills 1000` kills far more often.
  */
 
 const TEST_KILLS = 10;
