@@ -1,13 +1,13 @@
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { DAY_MS } from '../../src/core/clock.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { createDatabase, connect, type TestDatabase } from '../support/harness.js';
 import { schemaViolations } from '../support/http/openapi.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
 
 const REASON = ['--reason', 'asked by letter'];
-const DAY_MS = 86_400_000;
 
 // No service uses this database, so only commands carry requests out.
 let database: TestDatabase;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { DAY_MS } from '../../src/core/clock.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { findRequest, waitUntilCarriedOut, mailsTo, sell, staffHeaders } from './harness.js';
 import { FakeClock, Service } from '../support/harness.js';
@@ -10,7 +11,6 @@ import { whileGone, whileLocked } from '../support/tables.js';
 
 const ERASURES = '/support/api/erasures';
 const REASON = 'Asked by phone.';
-const DAY_MS = 86_400_000;
 /** Far in the future, so that no job of a holder's request is due: the job queue uses the database's clock. */
 const NOON = '2096-02-10T12:00:00Z';
 

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from '@jest/globals';
+import { DAY_MS } from '../../src/core/clock.js';
 import { FaultedService, isServedByDatabase, type RecordedAnswer } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
 import { activation, createDatabase } from '../support/harness.js';
 import type { Load } from '../support/databases/outage-harness.js';
 import { report, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 
-const DAY_MS = 86_400_000;
 const YEAR_MS = 365 * DAY_MS;
 const preload = fileURLToPath(new URL('../support/processes/wrong-clock.mjs', import.meta.url));
 const WARNING =

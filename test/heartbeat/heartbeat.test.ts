@@ -1,13 +1,12 @@
 import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import { DAY_MS } from '../../src/core/clock.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { ActivationReads } from '../../src/heartbeat/activation-reads.js';
 import { AUDIT_CONTEXT, Service } from '../support/harness.js';
 import { unseenResponses } from '../support/http/openapi.js';
 import { expectFailures } from '../support/tables.js';
 import { publish } from '../manifest/publish.js';
-
-const DAY_MS = 86_400_000;
 
 const service = await Service.start();
 beforeEach(() => service.clock.set('2026-11-20T13:00:00.500Z'));

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
+import { DAY_MS } from '../../src/core/clock.js';
 import { Mailer } from '../../src/mail/mailer.js';
 import { until } from '../support/until.js';
 import { SignInCodes } from '../../src/license-portal/sign-in-codes.js';
@@ -12,11 +13,10 @@ import { english } from '../support/languages.js';
 /** The size of the token bucket, and the tokens that it gets per second (docs/decisions/0027). */
 const BUCKET_SIZE = 100;
 const TOKENS_PER_SECOND = 2;
-/** After this time all limits are reset. */
-const DAY_MS = 86_400_000;
 
 const harness = await MailHarness.start();
 const service = harness.service;
+// After a day all limits are reset.
 beforeEach(() => service.clock.advance(DAY_MS));
 afterEach(async () => {
   harness.smtp.behave();

@@ -1,13 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
+import { DAY_MS } from '../../src/core/clock.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { waitForJobs, outbox } from '../erasure/harness.js';
 import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
 import { Browser, COMMON_REFUSALS, commonRefusals, withoutIds } from './harness.js';
 import { OpenTransaction } from '../support/open-transaction.js';
 import { unseenResponses } from '../support/http/openapi.js';
-
-const DAY_MS = 86_400_000;
 
 const service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
 /** A second instance with the same database, without SELF_RELEASES_PER_YEAR: holders cannot release a machine. */

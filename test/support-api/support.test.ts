@@ -1,10 +1,9 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { hash, randomUUID } from 'node:crypto';
+import { DAY_MS } from '../../src/core/clock.js';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { StaffTokensService } from '../../src/staff/tokens/staff-tokens.service.js';
 import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
-
-const DAY_MS = 86_400_000;
 
 const service = await Service.start();
 const staff = service.app.get(StaffService);

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
-import { rfc3339 } from '../../../src/core/clock.js';
+import { DAY_MS, rfc3339 } from '../../../src/core/clock.js';
 import { call, isConnectionLost, machineId, type Answer } from '../../support/harness.js';
 import type { Command, Terms } from '../license-model.js';
 import { readHolderView, readStaffView, type Views } from '../observed-state.js';
@@ -9,7 +9,6 @@ import { report, unixTime } from '../../support/http/webhook.js';
 import type { Deployment, Instance } from './deployment.js';
 import type { Scenario } from './plan.js';
 
-const DAY_MS = 86_400_000;
 const reason = 'a test';
 
 /** The requests for one license, with the credentials of their senders. */
