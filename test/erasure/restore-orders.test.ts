@@ -11,6 +11,7 @@ import { enqueueMail } from '../../src/mail/mail.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
+import { query } from '../support/databases/replica-harness.js';
 import { copyDatabase, erase, findRequest, waitForJobs, waitForSentMails, sell } from './harness.js';
 import { AUDIT_CONTEXT, createDatabase, FakeClock, Service, type TestDatabase } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
@@ -37,10 +38,7 @@ beforeEach(async () => {
   clock = new FakeClock(NOON);
   original = await createDatabase();
 });
-afterEach(async () => {
-  for (const service of services) await service.close();
-  services = [];
-});
+afterEach(stop);
 
 async function start({ url }: { url: string }): Promise<Service> {
   const environment = { DEFAULT_MACHINES_PER_LICENSE: '3' };
@@ -58,8 +56,7 @@ async function stop(): Promise<void> {
 /** Copies the original, as a backup of this time that has been restored. */
 async function backup(): Promise<{ url: string }> {
   await stop();
-  const copy = await copyDatabase(original.url);
-  return copy;
+  return copyDatabase(original.url);
 }
 
 /** Restarts the service, which repeats the erasures of the tombstone file. */
@@ -332,10 +329,7 @@ test('erasures are repeated in a backup whose table database_identity is empty',
   await waitForJobs(service);
   clock.advance(HOUR_MS);
   await stop();
-  const admin = new DataSource({ type: 'postgres', url: restored.url });
-  await admin.initialize();
-  await admin.query('delete from database_identity');
-  await admin.destroy();
+  await query(restored.url, 'delete from database_identity');
   service = await start(restored);
   expect([await emailOf(service, ada.id), await leaks(service)]).toEqual([null, []]);
 });

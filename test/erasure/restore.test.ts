@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { appendFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
-import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { DAY_MS } from '../../src/core/clock.js';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
@@ -11,6 +10,7 @@ import { enqueueMail } from '../../src/mail/mail.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionJob } from '../../src/retention/retention.job.js';
+import { query } from '../support/databases/replica-harness.js';
 import {
   copyDatabase,
   formsOfMachine,
@@ -118,20 +118,18 @@ async function eraseAndBuyAgain(): Promise<void> {
 }
 
 async function copyPurchase(license: string): Promise<void> {
-  const [from, to] = [new pg.Client(original.url), new pg.Client(restored.url)];
-  await Promise.all([from.connect(), to.connect()]);
   for (const [table, condition] of [
     ['purchase', 'id = (select purchase_id from license where id = $1)'],
     ['license', 'id = $1'],
   ]) {
-    const { rows } = await from.query(`select to_jsonb(t) as row from ${table} t where ${condition}`, [
-      license,
-    ]);
-    await to.query(`insert into ${table} select * from jsonb_populate_record(null::${table}, $1)`, [
-      rows[0].row,
-    ]);
+    const [found] = await query<{ row: unknown }>(
+      original.url,
+      `select to_jsonb(t) as row from ${table} t where ${condition}`,
+      [license],
+    );
+    const insert = `insert into ${table} select * from jsonb_populate_record(null::${table}, $1)`;
+    await query(restored.url, insert, [found!.row]);
   }
-  await Promise.all([from.end(), to.end()]);
 }
 
 test('the erasure is repeated before the restored service answers a request', async () => {
