@@ -1,14 +1,16 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
+import { truncateSync, writeFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { licenseKeyHash } from '../../src/keys/license-key.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
+import { Random } from '../client/random.js';
+import { outbox } from '../erasure/harness.js';
 import { CLI, Terminal, type Run } from '../support/processes/cli-harness.js';
-import { Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
+import { everyRow } from '../support/tables.js';
+import { until } from '../support/until.js';
 
 // MOORING_SEED=… repeats a run.
 const seed = Number(process.env['MOORING_SEED'] ?? randomInt(2 ** 32));
@@ -18,18 +20,11 @@ console.info(`MOORING_SEED=${seed}`);
 const service = await Service.start();
 const terminal = Terminal.beside(service);
 
-let state = seed;
-/** Returns a random number from 0 to n - 1, by the algorithm mulberry32. */
-function random(n: number): number {
-  state = (state + 0x6d2b79f5) | 0;
-  let t = Math.imul(state ^ (state >>> 15), 1 | state);
-  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-  return ((t ^ (t >>> 14)) >>> 0) % n;
-}
+const random = new Random(seed);
 
 /** A canonical key that another system could have issued. */
 function newKey(): string {
-  const symbol = () => '0123456789ABCDEFGHJKMNPQRSTVWXYZ'.charAt(random(32));
+  const symbol = () => '0123456789ABCDEFGHJKMNPQRSTVWXYZ'.charAt(random.below(32));
   const group = () => Array.from({ length: 4 }, symbol).join('');
   return `ACME_${Array.from({ length: 4 }, group).join('-')}`;
 }
@@ -45,7 +40,7 @@ function importContent(content: string | Buffer | string[], ...args: string[]): 
 
 /** Writes a file with this content. @returns its name */
 function writeCsv(content: string | Buffer | string[]): string {
-  const name = `${random(2 ** 32)}.csv`;
+  const name = `${random.below(2 ** 32)}.csv`;
   writeFileSync(terminal.file(name), Array.isArray(content) ? `${content.join('\n')}\n` : content);
   return name;
 }
@@ -176,7 +171,7 @@ describe('a file', () => {
     const [license] = await service.sql<{ id: string }>('select id from license where key_hash = $1', [
       licenseKeyHash(key),
     ]);
-    await service.app.get(LicensesService).rekey(license!.id, { actor: 'test', reason: 'a test' });
+    await service.app.get(LicensesService).rekey(license!.id, AUDIT_CONTEXT);
     for (const content of [file, [...file, `${newKey()},no address`]])
       expect((await expectRefused(() => importContent(content, '--json')))[0]).toBe(
         'line 2: a license has this key already, or had it until it was replaced',
@@ -398,7 +393,7 @@ describe('an imported license', () => {
     expect((await service.activate({ ...rekeyed, email })).status).toBe(200);
     // No license has the replaced key now, and its check symbol is wrong, so it is reported as mistyped.
     expect((await service.activate({ license_key, email }, 'another machine')).status).toBe(422);
-    await waitForMail(rekeyed.license_key);
+    await until(async () => (await outbox(service)).some(({ text }) => text.includes(rekeyed.license_key)));
     expect(await terminal.json(['license', 'send-key', license_id])).toEqual({ license_id, mailed: true });
   });
 
@@ -420,28 +415,12 @@ describe('an imported license', () => {
     const forms = [key, key.slice(5), symbols, symbols.slice(0, 14)].flatMap(formsOfText);
     // The SHA-256 of the key is stored, because the service finds the license by it.
     const search = new LeakSearch(forms.filter(({ what }) => !what.startsWith('sha256 of ACME')));
-    const tables = await service.sql<{ name: string }>(
-      `select format('%I.%I', schemaname, tablename) as name from pg_tables
-       where schemaname not in ('pg_catalog', 'information_schema')`,
-    );
-    expect(tables.map(({ name }) => name)).toContain('graphile_worker._private_jobs');
-    for (const { name } of tables) {
-      const rows = await service.sql<{ row: string }>(`select t::text as row from ${name} t`);
-      expect([name, ...search.in(rows.map(({ row }) => row).join('\n'))]).toEqual([name]);
-    }
-    expect([...search.in(service.logged.join(''))]).toEqual([]);
+    const rows = await everyRow(service.database);
+    expect([...search.in([...rows, ...service.logged].join('\n'))]).toEqual([]);
     expect([...search.in(`${HEAD}\n${key}`)]).toContain(key);
   });
 });
 
 /** Waits until a query has a row. */
-async function waitForRow(sql: string, ...values: unknown[]): Promise<void> {
-  while ((await service.sql(sql, values)).length === 0) await wait(5);
-}
-
-/** Waits until a mail with this text is in the outbox. */
-async function waitForMail(text: string): Promise<void> {
-  const outbox = join(service.dataDir, 'outbox');
-  const mails = () => (existsSync(outbox) ? readdirSync(outbox) : []).filter((name) => name.endsWith('.eml'));
-  while (!mails().some((name) => readFileSync(join(outbox, name), 'utf8').includes(text))) await wait(50);
-}
+const waitForRow = (sql: string, ...values: unknown[]) =>
+  until(async () => (await service.sql(sql, values)).length > 0);
