@@ -3,7 +3,7 @@ import { decodeJwt } from 'jose';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { activation, AUDIT_CONTEXT, machineId, Service } from '../support/harness.js';
 import { unseenResponses } from '../support/http/openapi.js';
-import { expectFailures } from '../support/tables.js';
+import { everyRow, expectFailures } from '../support/tables.js';
 
 const service = await Service.start();
 
@@ -102,7 +102,7 @@ test('unknown members are ignored, and are neither stored nor logged', async () 
   });
   const answer = await post(body.replace('{', '{"__proto__":{"canary7144":1},"constructor":"canary7145",'));
   expect(answer.status).toBe(201);
-  const recorded = (await allRows()) + service.logged.join('');
+  const recorded = [...(await everyRow(service.database)), ...service.logged].join('\n');
   expect(recorded).toContain(license.license_id);
   expect(recorded).not.toContain('canary71');
 });
@@ -156,14 +156,3 @@ test('403 as soon as staff revoke the license, also for its active machine', asy
 test('the tests of this file have seen every documented response', () => {
   expect(unseenResponses(/^POST \/v1\/activate /)).toEqual([]);
 });
-
-/** All rows of all tables, as text. */
-async function allRows(): Promise<string> {
-  const names = await service.sql<{ name: string }>(
-    "select quote_ident(table_name) as name from information_schema.tables where table_schema = 'public'",
-  );
-  const rows = await Promise.all(
-    names.map(({ name }) => service.sql(`select t::text as row from ${name} t`)),
-  );
-  return JSON.stringify(rows);
-}
