@@ -5,7 +5,7 @@ import { DAY_MS } from '../../src/core/clock.js';
 import { Mailer } from '../../src/mail/mailer.js';
 import { until } from '../support/until.js';
 import { SignInCodes } from '../../src/license-portal/sign-in-codes.js';
-import { retryWhileUnavailable, type Answer } from '../support/harness.js';
+import { AUDIT_CONTEXT, retryWhileUnavailable, type Answer } from '../support/harness.js';
 import { MailHarness, PUBLIC_URL } from '../mail/harness.js';
 import { Browser } from './harness.js';
 import { english } from '../support/languages.js';
@@ -153,7 +153,7 @@ describe('while code mails wait for a mail server that does not respond', () => 
 test('the delivery of a code mail has a time limit of ten seconds, and that of other mails has the default limit', async () => {
   const deliver = jest.spyOn(service.app.get(Mailer), 'deliver');
   const license = await service.issue({ email: `usual-${newEmail()}` });
-  await harness.licenses.sendKey(license.license_id, { actor: 'test', reason: 'a test' });
+  await harness.licenses.sendKey(license.license_id, AUDIT_CONTEXT);
   await retryWhileUnavailable(() => requestCode(newBrowser(), license.email));
   const limits = () =>
     Object.fromEntries(
