@@ -47,14 +47,3 @@ async function countStatements(work: () => Promise<unknown>): Promise<number> {
     query.mockRestore();
   }
 }
-
-test('the service answers an activation, and a heartbeat with telemetry', async () => {
-  const license = await service.issue();
-  const activated = await service.activate(license, 'studio', { hostname_hint: 'Studio Mac' });
-  expect(activated.status).toBe(201);
-  const beat = await service.heartbeat(activated.json.token, {
-    telemetry: { arch: 'arm64', cpu_cores: 'eight' },
-  });
-  expect(beat.status).toBe(200);
-  expect(beat.json.telemetry).toEqual({ stored: true, dropped: ['cpu_cores'] });
-});
