@@ -1,7 +1,5 @@
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Config } from '../../src/core/config.js';
-import { DatabaseUrl } from '../../src/database/data-source.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { Service } from '../support/harness.js';
 import { withTableLock } from '../support/tables.js';
@@ -12,10 +10,6 @@ const harness = RetentionHarness.forDatabase(service.databaseUrl);
 const retention = service.app.get(RetentionService);
 afterEach(() => service.sql('truncate telemetry_inbox, telemetry_inbox_draining, telemetry'));
 
-const receive = (rowsByDay: Record<string, number>) => harness.receive(rowsByDay);
-const days = (table: 'telemetry_inbox' | 'telemetry_waiting' | 'telemetry') => harness.days(table);
-const partitions = () => harness.partitions();
-
 /** The ids of the rows of each partition, in the order in which they are stored. */
 const rowsByPartition = () =>
   service.sql<{ partition: string; ids: string[] }>(
@@ -24,18 +18,18 @@ const rowsByPartition = () =>
   );
 
 test('rows of past days are moved with all their values, and rows of today stay in the inbox', async () => {
-  await receive({ '2026-11-18': 3, '2026-11-19': 4, '2026-11-20': 5 });
+  await harness.receive({ '2026-11-18': 3, '2026-11-19': 4, '2026-11-20': 5 });
   const before = await service.sql(
     "select * from telemetry_inbox where received_on < '2026-11-20' order by id",
   );
   expect((await retention.run(new Date('2026-11-20T00:05:00Z')))?.telemetry_rows_moved).toBe(7);
-  expect(await days('telemetry')).toEqual({ '2026-11-18': 3, '2026-11-19': 4 });
-  expect(await days('telemetry_inbox')).toEqual({ '2026-11-20': 5 });
+  expect(await harness.days('telemetry')).toEqual({ '2026-11-18': 3, '2026-11-19': 4 });
+  expect(await harness.days('telemetry_inbox')).toEqual({ '2026-11-20': 5 });
   expect(await service.sql('select * from telemetry order by id')).toEqual(before);
 });
 
 test('rows are moved in the order of their random ids, so that their position does not show when they arrived', async () => {
-  await receive({ '2026-10-30': 300, '2026-10-31': 300, '2026-11-01': 300, '2026-11-02': 300 });
+  await harness.receive({ '2026-10-30': 300, '2026-10-31': 300, '2026-11-01': 300, '2026-11-02': 300 });
   const arrival = await service.sql<{ id: string }>('select id::text from telemetry_inbox order by ctid');
   expect(arrival.map(({ id }) => id)).not.toEqual(arrival.map(({ id }) => id).toSorted());
   expect((await retention.run(new Date('2026-11-03T00:05:00Z')))?.telemetry_rows_moved).toBe(1200);
@@ -50,12 +44,16 @@ test('rows are moved in the order of their random ids, so that their position do
 });
 
 test('a second run changes nothing', async () => {
-  await receive({ '2026-11-19': 10, '2026-11-20': 1 });
+  await harness.receive({ '2026-11-19': 10, '2026-11-20': 1 });
   const asOf = new Date('2026-11-20T00:05:00Z');
   expect((await retention.run(asOf))?.telemetry_rows_moved).toBe(10);
-  const before = [await rowsByPartition(), await partitions(), await days('telemetry_inbox')];
+  const before = [await rowsByPartition(), await harness.partitions(), await harness.days('telemetry_inbox')];
   expect((await retention.run(asOf))?.telemetry_rows_moved).toBe(0);
-  expect([await rowsByPartition(), await partitions(), await days('telemetry_inbox')]).toEqual(before);
+  expect([
+    await rowsByPartition(),
+    await harness.partitions(),
+    await harness.days('telemetry_inbox'),
+  ]).toEqual(before);
 });
 
 test('a finished run holds no lock, so that the next one is not refused as a concurrent run', async () => {
@@ -68,13 +66,9 @@ test('a finished run holds no lock, so that the next one is not refused as a con
 });
 
 test('of two concurrent runs on two instances one works and the other returns null', async () => {
-  await receive({ '2026-11-19': 10 });
+  await harness.receive({ '2026-11-19': 10 });
   const asOf = new Date('2026-11-20T00:05:00Z');
-  const other = new RetentionService(
-    new DatabaseUrl(service.databaseUrl),
-    service.clock,
-    service.app.get(Config),
-  );
+  const other = harness.instance(service.clock);
   const { first, second } = await withTableLock(service, 'telemetry_inbox', async () => {
     const first = retention.run(asOf);
     const waitingLocks =
@@ -83,29 +77,33 @@ test('of two concurrent runs on two instances one works and the other returns nu
     return { first, second: await other.run(asOf) };
   });
   expect([(await first)?.telemetry_rows_moved, second]).toEqual([10, null]);
-  expect(await days('telemetry')).toEqual({ '2026-11-19': 10 });
+  expect(await harness.days('telemetry')).toEqual({ '2026-11-19': 10 });
   expect((await other.run(asOf))?.telemetry_rows_moved).toBe(0);
 });
 
 test('a move that fails moves nothing and is reported, and the next run moves everything', async () => {
-  await receive({ '2026-11-18': 3, '2026-11-19': 4, '2026-11-20': 1 });
+  await harness.receive({ '2026-11-18': 3, '2026-11-19': 4, '2026-11-20': 1 });
   await service.sql('alter table telemetry_2026_11 add constraint broken check (uptime_hours < 4)');
   const asOf = new Date('2026-11-20T00:05:00Z');
   expect(await retention.run(asOf)).toMatchObject({
     telemetry_rows_moved: 0,
     failed: [{ table: 'telemetry_inbox', error: { message: expect.stringContaining('broken') } }],
   });
-  expect([await days('telemetry_waiting'), await days('telemetry')]).toEqual([
+  expect([await harness.days('telemetry_waiting'), await harness.days('telemetry')]).toEqual([
     { '2026-11-18': 3, '2026-11-19': 4, '2026-11-20': 1 },
     {},
   ]);
   // New telemetry is stored in the other inbox meanwhile, and its due rows are moved later with the others.
-  await receive({ '2026-11-19': 2, '2026-11-20': 5 });
+  await harness.receive({ '2026-11-19': 2, '2026-11-20': 5 });
   expect((await retention.run(asOf))?.failed).toHaveLength(1);
-  expect(await days('telemetry_waiting')).toEqual({ '2026-11-18': 3, '2026-11-19': 6, '2026-11-20': 6 });
+  expect(await harness.days('telemetry_waiting')).toEqual({
+    '2026-11-18': 3,
+    '2026-11-19': 6,
+    '2026-11-20': 6,
+  });
   await service.sql('alter table telemetry_2026_11 drop constraint broken');
   expect((await retention.run(asOf))?.telemetry_rows_moved).toBe(9);
-  expect([await days('telemetry'), await days('telemetry_inbox')]).toEqual([
+  expect([await harness.days('telemetry'), await harness.days('telemetry_inbox')]).toEqual([
     { '2026-11-18': 3, '2026-11-19': 6 },
     { '2026-11-20': 6 },
   ]);
@@ -118,7 +116,7 @@ test('telemetry around midnight is stored under its day, and rows of the past da
   service.clock.set('2026-11-21T00:00:00.000Z');
   await service.heartbeat(token, { telemetry: { arch: 'arm64' } });
   expect((await retention.run(service.clock.now()))?.telemetry_rows_moved).toBe(1);
-  expect([await days('telemetry'), await days('telemetry_inbox')]).toEqual([
+  expect([await harness.days('telemetry'), await harness.days('telemetry_inbox')]).toEqual([
     { '2026-11-20': 1 },
     { '2026-11-21': 1 },
   ]);
@@ -135,7 +133,7 @@ const BOUNDARIES: [day: string, last: string, first: string, partition: string][
 test.each(BOUNDARIES)(
   'rows of %s stay in the inbox at %s and are moved at %s, to the partition %s',
   async (day, last, first, partition) => {
-    await receive({ [day]: 2 });
+    await harness.receive({ [day]: 2 });
     expect((await retention.run(new Date(last)))?.telemetry_rows_moved).toBe(0);
     expect((await retention.run(new Date(first)))?.telemetry_rows_moved).toBe(2);
     expect(await rowsByPartition()).toMatchObject([{ partition: `telemetry_${partition}` }]);
@@ -148,16 +146,16 @@ test.each([
   ['2031-12-31T23:59:59Z', ['2031_12', '2032_01', '2032_02', '2032_03'], '2032_04'],
 ])('a run at %s creates the partitions %j, and none after them', async (asOf, expected, further) => {
   await retention.run(new Date(asOf));
-  const found = await partitions();
+  const found = await harness.partitions();
   expect(found).toEqual(expect.arrayContaining(expected));
   expect(found).not.toContain(further);
 });
 
 test('for rows of past months a run creates the partition of their month and of all later months', async () => {
-  await receive({ '2024-02-29': 1, '2024-12-31': 2 });
+  await harness.receive({ '2024-02-29': 1, '2024-12-31': 2 });
   expect((await retention.run(new Date('2025-02-10T00:05:00Z')))?.telemetry_rows_moved).toBe(3);
   const months = ['2024_02', '2024_03', '2024_11', '2024_12', '2025_01', '2025_02', '2025_05'];
-  expect(await partitions()).toEqual(expect.arrayContaining(months));
+  expect(await harness.partitions()).toEqual(expect.arrayContaining(months));
   expect((await rowsByPartition()).map(({ partition }) => partition)).toEqual([
     'telemetry_2024_02',
     'telemetry_2024_12',
@@ -179,10 +177,10 @@ test('each partition is a calendar month, and there is no default partition, whi
 });
 
 test('a service that starts performs the run that was missed', async () => {
-  await receive({ '2026-11-10': 2, '2026-11-20': 1 });
+  await harness.receive({ '2026-11-10': 2, '2026-11-20': 1 });
   const late = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
   await late.close();
-  expect([await days('telemetry'), await days('telemetry_inbox')]).toEqual([
+  expect([await harness.days('telemetry'), await harness.days('telemetry_inbox')]).toEqual([
     { '2026-11-10': 2 },
     { '2026-11-20': 1 },
   ]);
@@ -198,7 +196,7 @@ test('a run compares the time that it uses with the clock of the database, even 
     return true;
   });
   try {
-    const report = await service.app.get(RetentionService).run(undefined, {});
+    const report = await retention.run();
     expect([compared, report!.as_of]).toEqual([[new Date(wrong)], new Date(wrong)]);
   } finally {
     jest.restoreAllMocks();
