@@ -3,7 +3,7 @@ import { DAY_MS } from '../../src/core/clock.js';
 import { TimeUncertain } from '../../src/database/database-clock.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
-import { AUDIT_CONTEXT, createDatabase, FakeClock, Service, type TestDatabase } from '../support/harness.js';
+import { AUDIT_CONTEXT, FakeClock, Service } from '../support/harness.js';
 
 const HOUR_MS = 3_600_000;
 const YEAR_MS = 365 * DAY_MS;
@@ -12,16 +12,9 @@ const WARNING =
 
 // The service and the database share one clock here: `FakeClock.agreesWith` always returns true, so the service can detect only
 // the jump itself.
-let database: TestDatabase;
 let service: Service;
-beforeEach(async () => {
-  database = await createDatabase();
-  service = await Service.start({ databaseUrl: database.url });
-});
-afterEach(async () => {
-  await service?.close();
-  await database?.drop();
-});
+beforeEach(async () => void (service = await Service.start()));
+afterEach(() => service.close());
 
 const runRetention = () => service.app.get(RetentionService).run();
 const readWarnings = async () => (await service.call('GET', '/health/ready')).json.warnings as string[];
@@ -76,7 +69,7 @@ test('after a restart the service accepts the time of a clock that had jumped', 
   // A released activation is deleted after 12 months.
   service.clock.jump(YEAR_MS + 2 * DAY_MS);
   await expect(runRetention()).rejects.toThrow(TimeUncertain);
-  const options = { databaseUrl: database.url, dataDir: service.dataDir };
+  const options = { databaseUrl: service.databaseUrl, dataDir: service.dataDir };
   const restarted = await Service.start({ ...options, clock: new FakeClock(service.clock.now()) });
   expect((await restarted.heartbeat(expiringToken)).json.code).toBe('license_expired');
   // The retention run at the start, which `Service.start` awaits, has deleted the released activation.
