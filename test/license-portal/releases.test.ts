@@ -4,6 +4,7 @@ import { DAY_MS } from '../../src/core/clock.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { waitForJobs, outbox } from '../erasure/harness.js';
 import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
+import { isActive } from '../support-api/harness.js';
 import { Browser, COMMON_REFUSALS, commonRefusals, withoutIds } from './harness.js';
 import { OpenTransaction } from '../support/open-transaction.js';
 import { unseenResponses } from '../support/http/openapi.js';
@@ -33,8 +34,6 @@ const mailsOf = async (email: string, subject: RegExp) => {
   await waitForJobs(service, 'mail_%');
   return (await outbox(service)).filter((mail) => mail.to === email && subject.test(mail.subject));
 };
-const isActive = async (id: string) =>
-  (await service.sql('select 1 from activation where id = $1 and ended_at is null', [id])).length === 1;
 const readRequests = (id: string) =>
   service.sql('select reason, asked_at, decided_at from release_request where activation_id = $1', [id]);
 
@@ -56,7 +55,7 @@ describe('POST activations/:id/release-request', () => {
       ]);
       const [mail, ...more] = await mailsOf(license.email, /^You asked to release a machine/);
       expect([mail!.text.includes('Machine: Mac 0'), more]).toEqual([true, []]);
-      expect(await isActive(license.activationId)).toBe(true);
+      expect(await isActive(service, license.activationId)).toBe(true);
     },
   );
 
@@ -204,7 +203,7 @@ describe('POST activations/:id/release', () => {
     holder = await signInByCode(license);
     const { status, json } = await release(holder, license.activationIds[1]!);
     expect([status, json.code, json.client_action]).toEqual([403, 'release_needs_support', 'fix']);
-    expect(await isActive(license.activationIds[1]!)).toBe(true);
+    expect(await isActive(service, license.activationIds[1]!)).toBe(true);
     service.clock.advance(1);
     expect(await selfReleasesLeft(holder)).toBe(1);
     expect((await release(holder, license.activationIds[1]!)).status).toBe(200);
@@ -241,7 +240,7 @@ describe('POST activations/:id/release', () => {
     const holder = await signInByCode(license, withoutSelfReleases);
     expect(await selfReleasesLeft(holder)).toBe(0);
     expect((await release(holder, license.activationId)).json.code).toBe('release_needs_support');
-    expect(await isActive(license.activationId)).toBe(true);
+    expect(await isActive(service, license.activationId)).toBe(true);
   });
 
   test('answers 403 to a holder who signed in with a key, also for an unknown id', async () => {
@@ -251,7 +250,7 @@ describe('POST activations/:id/release', () => {
       const { status, json } = await release(holder, id);
       expect([status, json.code]).toEqual([403, 'mailbox_proof_needed']);
     }
-    expect(await isActive(license.activationId)).toBe(true);
+    expect(await isActive(service, license.activationId)).toBe(true);
   });
 
   test('the holder of the old address cannot release a machine after the license got another address', async () => {
@@ -260,7 +259,7 @@ describe('POST activations/:id/release', () => {
     const holder = await signInByCode(license);
     await service.setLicense(license.license_id, { email: 'elsewhere@example.com' });
     expect((await release(holder, license.activationId)).json.code).toBe('not_found');
-    expect(await isActive(license.activationId)).toBe(true);
+    expect(await isActive(service, license.activationId)).toBe(true);
   });
 
   test('has the refusals that all routes of the portal have in common', async () => {
@@ -268,7 +267,7 @@ describe('POST activations/:id/release', () => {
     const path = `/activations/${license.activationId}/release`;
     expect(await commonRefusals(await signInByCode(license), { path })).toEqual(COMMON_REFUSALS);
     expect((await release(new Browser(service), license.activationId)).json.code).toBe('sign_in_required');
-    expect(await isActive(license.activationId)).toBe(true);
+    expect(await isActive(service, license.activationId)).toBe(true);
   });
 });
 
@@ -284,10 +283,9 @@ test.each(['release', 'release-request'])(
     );
     expect(foreign!.json).toMatchObject({ status: 404, code: 'not_found' });
     for (const answer of unknown) expect(withoutIds(answer)).toEqual(withoutIds(foreign!));
-    expect([await isActive(license.activationId), await readRequests(license.activationId)]).toEqual([
-      true,
-      [],
-    ]);
+    expect([await isActive(service, license.activationId), await readRequests(license.activationId)]).toEqual(
+      [true, []],
+    );
   },
 );
 

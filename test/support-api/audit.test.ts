@@ -3,6 +3,7 @@ import { StaffService } from '../../src/staff/staff.service.js';
 import { StaffTokensService } from '../../src/staff/tokens/staff-tokens.service.js';
 import { AUDIT_CONTEXT, Service } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
+import { isActive, issueActivatedLicense } from './harness.js';
 
 const service = await Service.start();
 const authorization = `Bearer ${await service.staffToken()}`;
@@ -10,23 +11,14 @@ const authorization = `Bearer ${await service.staffToken()}`;
 const release = (id: string, body: unknown = { reason: 'a new computer' }) =>
   service.call('POST', `/support/api/activations/${id}/release`, body, { authorization });
 
-async function issueActivatedLicense() {
-  const license = await service.issue();
-  const { token, activation } = (await service.activate(license, 'old', { hostname_hint: 'Old Mac' })).json;
-  return { ...license, token: token as string, activation_id: activation.id as string };
-}
-
 const readReleaseEvents = (licenseId: string) =>
   service.sql(
     `select actor, action, reason, change, at from audit_event where license_id = $1 and action = 'activation.release'`,
     [licenseId],
   );
 
-const isActive = async (id: string) =>
-  (await service.sql('select 1 from activation where id = $1 and ended_at is null', [id])).length === 1;
-
 test('a release is recorded with its actor, activation, reason and time, in the same transaction', async () => {
-  const license = await issueActivatedLicense();
+  const license = await issueActivatedLicense(service);
   service.clock.set('2026-11-20T15:30:00Z');
   await release(license.activation_id, { reason: 'the old computer was sold' });
   expect(await readReleaseEvents(license.license_id)).toEqual([
@@ -65,14 +57,14 @@ test('audit events have the exact changes, and no personal data', async () => {
 });
 
 test('if the audit event cannot be written, the release is rolled back', async () => {
-  const license = await issueActivatedLicense();
+  const license = await issueActivatedLicense(service);
   await service.sql(
     "alter table audit_event add constraint broken check (action <> 'activation.release') not valid",
   );
   const { status, json } = await release(license.activation_id);
   await service.sql('alter table audit_event drop constraint broken');
   expect([status, json.code]).toEqual([500, 'internal_error']);
-  expect(await isActive(license.activation_id)).toBe(true);
+  expect(await isActive(service, license.activation_id)).toBe(true);
 });
 
 test.each([
@@ -86,7 +78,7 @@ test.each([
   'truncate manifest',
 ])('audit events and manifests cannot be changed or deleted: %s', async (statement) => {
   await publish(service, '1.0');
-  await release((await issueActivatedLicense()).activation_id);
+  await release((await issueActivatedLicense(service)).activation_id);
   await expect(service.sql(statement)).rejects.toThrow('is append-only');
 });
 

@@ -51,3 +51,15 @@ export async function lastAuditEvent(service: Service): Promise<Record<string, u
 export function lastMailTo(harness: MailHarness, email: string): string {
   return harness.smtp.accepted.findLast(({ to }) => to.includes(email))!.text;
 }
+
+/** Whether a machine is active. */
+export const isActive = async (service: Service, activation_id: string): Promise<boolean> =>
+  (await service.sql('select from activation where id = $1 and ended_at is null', [activation_id])).length ===
+  1;
+
+/** Issues a license, and activates a machine. */
+export async function issueActivatedLicense(service: Service) {
+  const license = await service.issue();
+  const { token, activation } = (await service.activate(license, 'old', { hostname_hint: 'Old Mac' })).json;
+  return { ...license, token: token as string, activation_id: activation.id as string };
+}

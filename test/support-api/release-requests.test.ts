@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { MailHarness } from '../mail/harness.js';
-import { lastMailTo, signInStaff } from './harness.js';
+import { isActive, lastMailTo, signInStaff } from './harness.js';
 import { whileGone } from '../support/tables.js';
 import { NOW } from '../support/harness.js';
 
@@ -30,8 +30,6 @@ const decide = (id: string, decision: unknown, browser = support, reason: unknow
 
 const readOpenRequests = async () =>
   (await support.get('release-requests')).json.release_requests as { id: string }[];
-const isActive = async (id: string) =>
-  (await service.sql('select 1 from activation where id = $1 and ended_at is null', [id])).length === 1;
 const readAuditEvents = (licenseId: string) =>
   service.sql(
     `select actor, action, reason, change from audit_event where license_id = $1 and action <> 'license.issue' order by id`,
@@ -138,7 +136,7 @@ describe('a decision', () => {
     // The test waits for the first mail, because the two mails of a request may be sent in either order.
     await harness.jobs.untilDone('release_requested', request.id);
     expect((await decide(request.id, 'decline', support, 'No invoice.')).status).toBe(200);
-    expect(await isActive(request.activation_id)).toBe(true);
+    expect(await isActive(service, request.activation_id)).toBe(true);
     await harness.jobs.untilDone('release_declined', request.id);
     const mail = lastMailTo(harness, request.email);
     expect(mail).toMatch(/It was not released, and stays active[^]*Machine: Old Mac/);
@@ -156,7 +154,7 @@ describe('a decision', () => {
       const later = await decide(request.id, decision, admin, 'Another reason.');
       expect([later.status, later.json]).toEqual([200, { ...first.json, was_open: false }]);
     }
-    expect(await isActive(request.activation_id)).toBe(true);
+    expect(await isActive(service, request.activation_id)).toBe(true);
     expect(await readAuditEvents(request.license_id)).toHaveLength(1);
   });
 
@@ -171,7 +169,7 @@ describe('a decision', () => {
       expect(answers[0]!.json.release_request).toEqual(answers[1]!.json.release_request);
       expect(answers.filter(({ json }) => json.was_open)).toHaveLength(1);
       const isReleased = answers[0]!.json.release_request.decision === 'release';
-      expect(await isActive(request.activation_id)).toBe(!isReleased);
+      expect(await isActive(service, request.activation_id)).toBe(!isReleased);
       expect(await readAuditEvents(request.license_id)).toHaveLength(isReleased ? 2 : 1);
     }
   });
@@ -194,7 +192,7 @@ describe('a decision', () => {
     const request = await createRequest();
     const broken = await whileGone(service, 'audit_event', () => decide(request.id, 'release'));
     expect(broken.status).toBe(500);
-    expect(await isActive(request.activation_id)).toBe(true);
+    expect(await isActive(service, request.activation_id)).toBe(true);
     expect((await readOpenRequests()).map(({ id }) => id)).toContain(request.id);
   });
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { retryWhileUnavailable, Service } from '../support/harness.js';
 import { unseenResponses } from '../support/http/openapi.js';
 import { expectFailures } from '../support/tables.js';
-import { signInStaff } from './harness.js';
+import { isActive, issueActivatedLicense, signInStaff } from './harness.js';
 import { OpenTransaction } from '../support/open-transaction.js';
 
 const service = await Service.start();
@@ -16,23 +16,14 @@ const release = (
   headers: Record<string, string> = {},
 ) => service.call('POST', `/support/api/activations/${id}/release`, body, { authorization, ...headers });
 
-async function issueActivatedLicense() {
-  const license = await service.issue();
-  const { token, activation } = (await service.activate(license, 'old', { hostname_hint: 'Old Mac' })).json;
-  return { ...license, token: token as string, activation_id: activation.id as string };
-}
-
 const readReleaseEvents = (licenseId: string) =>
   service.sql(
     `select actor, action, reason, at from audit_event where license_id = $1 and action = 'activation.release'`,
     [licenseId],
   );
 
-const isActive = async (id: string) =>
-  (await service.sql('select 1 from activation where id = $1 and ended_at is null', [id])).length === 1;
-
 test('a release ends the activation and returns it, so that another machine can activate', async () => {
-  const license = await issueActivatedLicense();
+  const license = await issueActivatedLicense(service);
   service.clock.advance(3_600_000);
   const { status, json } = await release(license.activation_id);
   expect(status).toBe(200);
@@ -53,19 +44,19 @@ test('a release ends the activation and returns it, so that another machine can 
 });
 
 test('a release that another staff member confirmed is refused, and the machine stays active', async () => {
-  const { activation_id } = await issueActivatedLicense();
+  const { activation_id } = await issueActivatedLicense(service);
   const browser = await signInStaff(service, 'support', 'own@example.com');
   const { id } = (await browser.get('session')).json;
   const send = (staffId: string) =>
     browser.call('POST', `activations/${activation_id}/release`, { reason: 'Sold' }, { 'staff-id': staffId });
   const { status, json } = await send(randomUUID());
   expect([status, json.code]).toEqual([412, 'another_person']);
-  expect(await isActive(activation_id)).toBe(true);
+  expect(await isActive(service, activation_id)).toBe(true);
   expect((await send(id as string)).status).toBe(200);
 });
 
 test('a repeated release reports was_active: false, has no audit event, and does not end a newer activation', async () => {
-  const license = await issueActivatedLicense();
+  const license = await issueActivatedLicense(service);
   const first = await release(license.activation_id);
   const again = await service.activate(license, 'old');
   expect(again.status).toBe(201);
@@ -73,11 +64,11 @@ test('a repeated release reports was_active: false, has no audit event, and does
   const second = await release(license.activation_id, { reason: 'again' });
   expect([second.status, second.json]).toEqual([200, { ...first.json, was_active: false }]);
   expect(await readReleaseEvents(license.license_id)).toHaveLength(1);
-  expect(await isActive(again.json.activation.id)).toBe(true);
+  expect(await isActive(service, again.json.activation.id)).toBe(true);
 });
 
 test('a release does not change an activation that a refund ended', async () => {
-  const license = await issueActivatedLicense();
+  const license = await issueActivatedLicense(service);
   await service.sql(
     "update activation set ended_at = '2026-11-01', ended_reason = 'refunded' where id = $1",
     [license.activation_id],
@@ -92,7 +83,7 @@ test('a release does not change an activation that a refund ended', async () => 
 });
 
 test('ten concurrent releases of an activation end it once, and have one audit event', async () => {
-  const license = await issueActivatedLicense();
+  const license = await issueActivatedLicense(service);
   const answers = await Promise.all(
     Array.from({ length: 10 }, () => retryWhileUnavailable(() => release(license.activation_id))),
   );
@@ -118,12 +109,12 @@ test.each([
   ['text with an e-mail address with another full stop', { reason: 'see ada @ example。com' }],
   ['text with an e-mail address between other words', { reason: 'see <ADA+x@Mail.Example.co.uk>, thanks' }],
 ])('a reason that is %s is answered with 422, and nothing is released', async (_what, body) => {
-  const license = await issueActivatedLicense();
+  const license = await issueActivatedLicense(service);
   const { status, json, text } = await release(license.activation_id, body);
   expect([status, json.code]).toEqual([422, 'invalid_request']);
   expect(json.errors).toEqual([{ pointer: '/reason', detail: expect.any(String) }]);
   expect(text).not.toMatch(/ada[@+]/i);
-  expect(await isActive(license.activation_id)).toBe(true);
+  expect(await isActive(service, license.activation_id)).toBe(true);
 });
 
 test.each([
@@ -131,7 +122,7 @@ test.each([
   ['500 characters of two units each', '🖥'.repeat(500)],
   ['text with an @ that is not an address', 'sold @ the market, 2 @ 5'],
 ])('a release stores a reason of %s unchanged', async (_what, reason) => {
-  const license = await issueActivatedLicense();
+  const license = await issueActivatedLicense(service);
   expect((await release(license.activation_id, { reason })).status).toBe(200);
   expect(await readReleaseEvents(license.license_id)).toMatchObject([{ reason }]);
 });
@@ -144,10 +135,10 @@ test.each([
   ['an SQL injection', encodeURIComponent("' or 1=1 --")],
   ['a NUL', '%00'],
 ])('an id that is %s is answered with 404', async (_what, id) => {
-  const license = await issueActivatedLicense();
+  const license = await issueActivatedLicense(service);
   const { status, json } = await release(id === 'license' ? license.license_id : id);
   expect([status, json.code]).toEqual([404, 'not_found']);
-  expect(await isActive(license.activation_id)).toBe(true);
+  expect(await isActive(service, license.activation_id)).toBe(true);
 });
 
 test.each([
@@ -157,20 +148,20 @@ test.each([
   [415, '{}', { 'content-type': 'text/plain' }, 'unsupported_media_type'],
   [401, '{}', { authorization: 'Bearer x' }, 'sign_in_required'],
 ])('a malformed or unauthorised request is answered with %i', async (status, body, headers, code) => {
-  const { activation_id } = await issueActivatedLicense();
+  const { activation_id } = await issueActivatedLicense(service);
   const answer = await release(activation_id, body, headers);
   expect([answer.status, answer.json.code]).toEqual([status, code]);
-  expect(await isActive(activation_id)).toBe(true);
+  expect(await isActive(service, activation_id)).toBe(true);
 });
 
 test('a release is answered with 500 if a table is missing and with 503 if a table is locked, and the activation stays active', async () => {
-  const { activation_id } = await issueActivatedLicense();
+  const { activation_id } = await issueActivatedLicense(service);
   await expectFailures(service, 'audit_event', () => release(activation_id), 'activation');
-  expect(await isActive(activation_id)).toBe(true);
+  expect(await isActive(service, activation_id)).toBe(true);
 });
 
 test('a release of an ended activation is answered with 404 if the activation is deleted while the release waits for a lock', async () => {
-  const { activation_id, license_id } = await issueActivatedLicense();
+  const { activation_id, license_id } = await issueActivatedLicense(service);
   await release(activation_id);
   const lock = 'select 1 from license where id = $1 for update';
   const deletion = await OpenTransaction.begin(service, lock, [license_id]);
