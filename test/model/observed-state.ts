@@ -23,7 +23,10 @@ import { step } from './license-steps.js';
  * commands explains all responses and the resulting state.
  */
 
-/** A command with its response. `outcome` is null if it is unknown whether the command took effect: after a 503, and for a retention run beside other commands, because it skips the rows that they lock. */
+/**
+ * A command with its response. `outcome` is null if it is unknown whether the command took effect: after a 503, and for a retention
+ * run beside other commands, because it skips the rows that they lock.
+ */
 export interface Observed {
   readonly command: Command;
   readonly outcome: Outcome | null;
@@ -222,7 +225,7 @@ export const readHolderView = (license: any) => ({
 /* oxlint-enable no-explicit-any */
 
 // Both values are copied, because the objects of a test have other prototypes than those that structuredClone returns.
-const isSame = (a: unknown, b: unknown) => isDeepStrictEqual(structuredClone(a), structuredClone(b));
+export const isSame = (a: unknown, b: unknown) => isDeepStrictEqual(structuredClone(a), structuredClone(b));
 
 const sortAsText = (all: object[]) =>
   all.map((each) => JSON.stringify(each, Object.keys(each).toSorted())).toSorted();

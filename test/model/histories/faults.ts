@@ -85,10 +85,6 @@ export class FaultInjector {
     private readonly faults: readonly Fault[],
   ) {}
 
-  get operations(): number {
-    return this.#operations;
-  }
-
   readonly onInvoked = (): void => {
     this.#operations += 1;
     for (let fault = this.faults[this.#nextFault]; fault && fault.startsAtOperation <= this.#operations;) {

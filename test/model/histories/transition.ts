@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { UNKNOWN_ID, type Command, type License, type ModelState } from '../license-model.js';
 import { step } from '../license-steps.js';
-import { expectedViews, type Views } from '../observed-state.js';
+import { expectedViews, isSame, type Views } from '../observed-state.js';
 import type { Operation, ReadViews, ViewsOutcome } from './history.js';
 
 /*
@@ -88,8 +88,6 @@ function withoutTimes(value: unknown): unknown {
   const kept = Object.entries(value).filter(([name]) => !TIMES.has(name));
   return Object.fromEntries(kept.map(([name, each]) => [name, withoutTimes(each)]));
 }
-
-const isSame = (a: unknown, b: unknown) => isDeepStrictEqual(structuredClone(a), structuredClone(b));
 
 interface ShownLicense {
   readonly activations: readonly { readonly id: string }[];
