@@ -15,7 +15,7 @@ const PRIVACY = { signedOut: 'table', signedIn: 'table' };
 const { service, origin, browser } = await startForBrowser();
 const license = await service.issue({ email: 'ada@example.com' });
 
-/** Everything that the pages of a browser write to the console. No line is left out, other than in `TestBrowser`. */
+/** Everything that the pages of a browser write to the console. `TestBrowser` leaves some lines out, this function none. */
 function recordConsole(page: Page): string[] {
   const lines: string[] = [];
   page

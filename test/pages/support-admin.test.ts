@@ -5,6 +5,7 @@ import { ReleaseService } from '../../src/releases/release.service.js';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { until } from '../support/until.js';
 import { publish } from '../manifest/publish.js';
+import { focusWindow } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { button, dialog, createSignInLink, openAs, row, submitReason, title } from './support-browser.js';
 import { activateMachine, expectAnnounced, expectFocus, expectToast, expectText } from './steps.js';
@@ -140,7 +141,7 @@ test('the service view shows warnings, mails that were not delivered and why, an
     `update graphile_worker._private_jobs set attempts = 3, last_error = 'the mail server <b>refused</b> it' where key = $1`,
     [`license_key ${licenseId}`],
   );
-  await page.evaluate(`dispatchEvent(new Event('focus'))`);
+  await focusWindow(page);
   await expectText(page, /^Undelivered mails: 1, because the mail server <b>refused/);
   const mail = page.getByRole('table', { name: '1 mail was not delivered' });
   await mail
@@ -159,7 +160,7 @@ test('the service view shows warnings, mails that were not delivered and why, an
       `select graphile_worker.add_job($2, '{}', run_at := now() + interval '1 day', job_key := $1)`,
       [key, task],
     );
-  await page.evaluate(`dispatchEvent(new Event('focus'))`);
+  await focusWindow(page);
   await expectText(page, '1 more mail waits for its first attempt.');
   const job = page
     .getByRole('table', { name: 'Other jobs that are not done' })

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { until } from '../support/until.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
 import { publishVersions } from './fleet-publications.js';
+import { focusWindow } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { expectText } from './steps.js';
 import { openAs, title } from './support-browser.js';
@@ -170,7 +171,7 @@ test('of two publications of one day one is selected, also after a further week 
   expect(new Set((await page.evaluate('boldTexts')) as string[])).toEqual(new Set(['3.1.0']));
 
   shown = { ...all, weeks: all.weeks.slice(0, -1) };
-  await page.evaluate(`dispatchEvent(new Event('focus'))`);
+  await focusWindow(page);
   await expectText(page.locator('section', { hasText: 'macOS versions' }), /^Week to 15 November/);
   await expectOldSelected();
 });

@@ -3,6 +3,7 @@ import { beforeEach, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../support/until.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
+import { focusWindow } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { expectFocus, expectToast, tabTo, expectText } from './steps.js';
 import { addAuthenticator, button, dialog, openAs, row } from './support-browser.js';
@@ -73,7 +74,7 @@ test('an admin erases a holder by keyboard alone', async () => {
     const [erased] = await service.sql('select email from license where id = $1', [license.license_id]);
     return erased!['email'] === null;
   });
-  await page.evaluate(`dispatchEvent(new Event('focus'))`);
+  await focusWindow(page);
   await expectText(page, /^Erased: the e-mail is gone/);
   // The button that opened the dialog is gone with the holder, so the focus is elsewhere.
   await expectFocus(page.getByRole('heading', { level: 1 }));

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { sell } from '../erasure/harness.js';
 import { until } from '../support/until.js';
+import { focusWindow } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import {
   insertReleaseRequest,
@@ -351,7 +352,7 @@ test('eleven machines have a filter, but not ten; it takes the end of an activat
   const filter = page.getByLabel('Find a machine by its name or the end of its id');
   expect(await filter.count()).toBe(0);
   await insertMachines(11, 11);
-  await page.evaluate(`dispatchEvent(new Event('focus'))`);
+  await focusWindow(page);
   await releases.nth(10).waitFor();
   for (const typed of ['AC05', '…ac05 ', '0198f000-0000-7000-8000-00000000ac05']) {
     await filter.fill(typed);
@@ -803,7 +804,7 @@ test('a license is loaded again when its window gets the focus', async () => {
   const page = await openAs(browser, origin, service, 'support', `#license/${license.license_id}`);
   await expectText(page, '0 of 1 machine in use');
   await service.setLicense(license.license_id, { machines_allowed: 7 });
-  await page.evaluate(`dispatchEvent(new Event('focus'))`);
+  await focusWindow(page);
   await expectText(page, '0 of 7 machines in use');
 });
 
@@ -914,7 +915,7 @@ test('after a conflict, a field that was put back to its first value is not chan
 
   // The page reads a further change when its tab comes back, but the dialog goes on from what it shows.
   await service.setLicense(license.license_id, { machines_allowed: 44 });
-  await page.evaluate(`dispatchEvent(new Event('focus'))`);
+  await focusWindow(page);
   await expectText(page, '0 of 44 machines in use');
   expect(await machines.inputValue()).toBe('33');
   await button(dialog(page), 'Change').click();

@@ -5,6 +5,7 @@ import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { mailsTo } from '../erasure/harness.js';
 import { until } from '../support/until.js';
 import { NOW } from './browser.js';
+import { focusWindow } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import {
   insertReleaseRequest,
@@ -43,10 +44,6 @@ async function requestRelease(email: string, label: string, reason: string | nul
   await insertReleaseRequest(service, activation, reason);
   return { ...license, activation };
 }
-
-/** Triggers the event by which the page notices that a person has returned to it. */
-const focusWindow = (page: { evaluate(script: string): Promise<unknown> }) =>
-  page.evaluate('window.dispatchEvent(new Event("focus"))');
 
 test('waiting requests are counted in the navigation of the page and in its title', async () => {
   await requestRelease('first@example.com', 'First', 'I sold it');

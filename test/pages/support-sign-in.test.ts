@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import type { Role } from '../../src/staff/identity/staff.entity.js';
+import { focusWindow } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import {
   addAuthenticator,
@@ -404,8 +405,6 @@ async function signInElsewhere(page: Page, email: string, role: Role = 'support'
   await signInWithLink(page, origin, link);
 }
 
-/** Triggers the event by which the page notices that a person has returned to it. */
-const focusWindow = (page: Page) => page.evaluate('window.dispatchEvent(new Event("focus"))');
 const waitForFrame = (page: Page) =>
   page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))');
 
