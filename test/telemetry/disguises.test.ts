@@ -5,8 +5,8 @@ import { runs } from '../fuzz/fuzz.js';
 
 /*
  * The tests send personal data in disguise: each character may be a compatibility character (NFKC), percent-encoded, an HTML
- * entity, an escape of the deprecated function `escape()` or quoted-printable, also repeatedly, with invisible characters in between. A failure prints its
- * seed.
+ * entity, an escape of the deprecated function `escape()` or quoted-printable, also repeatedly, with invisible characters in
+ * between. A failure prints its seed.
  */
 
 const TEXT_FIELDS = TELEMETRY_NAMES.filter((name) => TELEMETRY_FIELDS[name].type === 'text');
