@@ -181,7 +181,15 @@ describe('an installation of the archive, with nothing else than Node', () => {
     server = new ServerProcess({ PORT: String(port) }, started);
     await server.waitForOutput('stdout', /"msg":"listening"/);
   });
-  afterAll(async () => expect(await server?.end()).toEqual({ code: 0, signal: null }));
+  afterAll(async () => {
+    const ended = await server?.end();
+    // The log says why a service has ended by itself.
+    expect({ ...ended, fatal: server?.stdout.match(/.*"level":60.*/g) }).toEqual({
+      code: 0,
+      signal: null,
+      fatal: null,
+    });
+  });
 
   test('issues a license on the command line, which the service activates in production', async () => {
     const issued = await mooring.run(['license', 'issue', '--email', 'ada@example.com', '--json']);
