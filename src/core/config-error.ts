@@ -6,7 +6,11 @@ export class ConfigError extends Error {}
 
 /** The errors of all invalid settings, one sentence each. The message is the first of them. */
 export class SettingsError extends ConfigError {
-  constructor(readonly sentences: readonly string[]) {
+  readonly sentences: readonly string[];
+
+  // No parameter property, because Node also runs this file without its types, in scripts.
+  constructor(sentences: readonly string[]) {
     super(sentences[0]);
+    this.sentences = sentences;
   }
 }

@@ -13,8 +13,8 @@ const SHUTDOWN_WAIT_MS = 2_000;
 /**
  * Runs the retention five minutes after midnight (UTC) and every hour after that, so that an outage at midnight delays it by
  * an hour and not by a day. It also runs at start, to catch up on runs that were missed while no instance was running.
- * After each run, also after a failed one, it repeats the erasures that the database lacks, and carries out the erasure requests that
- * are due, in case their own job failed.
+ * After each run, also after a failed one, it carries out the erasure requests that are due, in case their own job
+ * failed.
  */
 @Injectable()
 export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -66,10 +66,8 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
       const report = await this.retention.run();
       if (report) this.logReport(report);
     });
+    // Each erasure request has a job that carries it out. `runDue` carries out the requests whose job failed.
     await this.runStep('erasures failed', async () => {
-      // With one host in DATABASE_URL, an instance does not notice that a proxy leads to another server, which may lack erasures.
-      await this.erasures.replay();
-      // Each erasure request has a job that carries it out. `runDue` carries out the requests whose job failed.
       const { errors } = await this.erasures.runDue();
       for (const error of errors) this.log.failed('erasure failed', error);
     });

@@ -9,7 +9,6 @@ import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { enqueueMail } from '../../src/mail/mail.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
-import { RetentionJob } from '../../src/retention/retention.job.js';
 import { query } from '../support/databases/replica-harness.js';
 import {
   copyDatabase,
@@ -263,22 +262,6 @@ test('another start changes nothing', async () => {
   const again = await start(restored.url);
   await again.close();
   expect(await rows()).toEqual(before);
-});
-
-test('the hourly job erases again what a server contains that took the place of the primary', async () => {
-  const [erased] = await restoredService.sql<{ id: string }>(
-    'select id from license where email is null and address_lost_at is null limit 1',
-  );
-  await restoredService.sql(
-    "update license set email = 'back@leak.example', email_since = null where id = $1",
-    [erased!.id],
-  );
-  const job = restoredService.app.get(RetentionJob);
-  job.run();
-  await job.whenIdle();
-  expect(await restoredService.sql('select email from license where id = $1', [erased!.id])).toEqual([
-    { email: null },
-  ]);
 });
 
 test('10,000 more ids in the file take less time than a statement for each id, and erase nothing', async () => {

@@ -33,10 +33,7 @@ function jobOf(
     write: (chunk, _encoding, next) => (logged.push(JSON.parse(String(chunk))), next()),
   });
   const retention = { run: () => (calls.push('retention'), retain()) } as unknown as RetentionService;
-  const erasures = {
-    replay: async () => void calls.push('replay'),
-    runDue: () => (calls.push('erasures'), erase()),
-  } as unknown as ErasureService;
+  const erasures = { runDue: () => (calls.push('erasures'), erase()) } as unknown as ErasureService;
   return new RetentionJob(retention, erasures, new AppLogger('info', sink));
 }
 
@@ -52,7 +49,7 @@ test('a run logs what it did, in numbers', async () => {
   const job = jobOf(async () => REPORT);
   job.onApplicationBootstrap();
   await job.whenIdle();
-  expect(calls).toEqual(['retention', 'replay', 'erasures']);
+  expect(calls).toEqual(['retention', 'erasures']);
   const counts = { telemetry_rows_moved: 5, weeks_counted: 1, activations_ended: 2 };
   expect(lines()).toEqual([
     { level: 30, time: '', ...counts, rows_deleted: 7, tables_rewritten: 6, msg: expect.any(String) },
@@ -74,7 +71,7 @@ test('if another instance runs retention, nothing is logged', async () => {
   const job = jobOf(async () => null);
   job.run();
   await job.whenIdle();
-  expect([calls, logged]).toEqual([['retention', 'replay', 'erasures'], []]);
+  expect([calls, logged]).toEqual([['retention', 'erasures'], []]);
 });
 
 test('a failure is logged, and the erasures and the next run still start', async () => {
@@ -85,16 +82,12 @@ test('a failure is logged, and the erasures and the next run still start', async
   expect(logged.map((line) => line['level'])).toEqual([50, 50]);
   job.run();
   await job.whenIdle();
-  expect(calls).toEqual(['retention', 'replay', 'erasures', 'retention', 'replay', 'erasures']);
+  expect(calls).toEqual(['retention', 'erasures', 'retention', 'erasures']);
 });
 
 test.each([
   ['the retention', () => jobOf(hangOnce(REPORT)), ['retention']],
-  [
-    'the erasures',
-    () => jobOf(async () => null, hangOnce({ errors: [] })),
-    ['retention', 'replay', 'erasures'],
-  ],
+  ['the erasures', () => jobOf(async () => null, hangOnce({ errors: [] })), ['retention', 'erasures']],
 ])(
   'if %s never ends, it is abandoned after half an hour, and the next step and run start',
   async (_, makeJob, begun) => {
@@ -108,13 +101,10 @@ test.each([
       expect(calls).toEqual(begun);
       jest.advanceTimersByTime(1);
       await job.whenIdle();
-      expect([calls, lines()]).toEqual([
-        ['retention', 'replay', 'erasures'],
-        [expect.objectContaining({ level: 50 })],
-      ]);
+      expect([calls, lines()]).toEqual([['retention', 'erasures'], [expect.objectContaining({ level: 50 })]]);
       job.run();
       await job.whenIdle();
-      expect([calls.length, jest.getTimerCount()]).toEqual([6, 0]);
+      expect([calls.length, jest.getTimerCount()]).toEqual([4, 0]);
     } finally {
       jest.useRealTimers();
     }
@@ -133,5 +123,5 @@ test('there is one run at a time, and a shutdown waits for it', async () => {
   expect(isClosed).toBe(false);
   resolve(REPORT);
   await closing;
-  expect(calls).toEqual(['retention', 'replay', 'erasures']);
+  expect(calls).toEqual(['retention', 'erasures']);
 });

@@ -96,7 +96,8 @@ async function importRows(file: FileHandle, path: string, command: Command): Pro
   await using rows = csvRows(file, path);
   const header = await rows.next();
   const columns = importColumns(header.value?.cells ?? []);
-  return withDatabase(async (context) => {
+  // `await` keeps the rows open until they are read.
+  return await withDatabase(async (context) => {
     // An empty database stores the check value of its secret here, because imported keys are not derived from the secret.
     await openLicenseKeys(context);
     return importLicenses(context, columns, rows, auditContextOf(command));
