@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { LicenseProblem, MooringClient } from '../../client/src/client.js';
+import { systemTimers } from '../../client/src/time.js';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
 import { until } from '../support/until.js';
 import { codeAfter } from '../license-portal/harness.js';
@@ -26,6 +27,8 @@ const { service, origin, browser } = await startForBrowser({ environment: { SELF
 class RefusedApplication {
   readonly client: MooringClient;
   releaseUrl = '';
+  /** Resolved when the application may activate again, so that the page first shows that a place is free. */
+  readonly #mayRetry = Promise.withResolvers<void>();
 
   constructor() {
     this.client = new MooringClient({
@@ -37,6 +40,10 @@ class RefusedApplication {
       stateFile: join(folder, `${randomUUID()}.json`),
       environment: {},
       machineId: () => Promise.resolve(machineId(randomUUID())),
+      timers: {
+        set: (work, milliseconds) => systemTimers.set(() => this.#mayRetry.promise.then(work), milliseconds),
+        clear: (timer) => systemTimers.clear(timer),
+      },
     });
   }
 
@@ -50,7 +57,9 @@ class RefusedApplication {
     service.clock.advance(5_000);
   }
 
+  /** Lets the application activate by itself, and waits until it runs. */
   untilRunning(): Promise<void> {
+    this.#mayRetry.resolve();
     return until(() => Promise.resolve(this.client.status.kind === 'running'));
   }
 }
