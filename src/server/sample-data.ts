@@ -30,6 +30,9 @@ export interface Sample {
   readonly staff: { readonly email: string; readonly link: string } | null;
 }
 
+/** What is shown if the sample data cannot be created, such as while the database is too slow. The next start tries it again. */
+export const NO_SAMPLE: Sample = { email: HOLDER_EMAIL, license_key: null, staff: null };
+
 /**
  * Creates a license if the database has none, and then also a manifest if none is live and the development key may sign
  * it. It creates a sign-in link at each start with the embedded database. Used in development only.

@@ -16,7 +16,7 @@ import { openKeyRing, readLicenseKeys } from '../keys/key-material.js';
 import { requireSecretOfDatabase } from '../licenses/license-key-secret.js';
 import { listenFailure } from './listen-failure.js';
 import { MonitoringController } from '../monitoring/monitoring.controller.js';
-import { makeSample } from './sample-data.js';
+import { makeSample, NO_SAMPLE } from './sample-data.js';
 import { welcomeText } from './welcome.js';
 
 /** The process ends in any case when the shutdown has lasted this long, not counting SHUTDOWN_DELAY_SECONDS. */
@@ -81,7 +81,12 @@ async function start(config: Config): Promise<void> {
     printWarning(
       `The web pages are missing, so /portal/, /support/ and /privacy/ do not exist: ${missingPagesRemedy()}.`,
     );
-  if (!config.isProduction) printSentence(welcomeText(config, await makeSample(app)));
+  if (config.isProduction) return;
+  const sample = await makeSample(app).catch((error: unknown) => {
+    log.failed('sample data not created', error);
+    return NO_SAMPLE;
+  });
+  printSentence(welcomeText(config, sample));
 }
 
 /**

@@ -178,7 +178,8 @@ describe('an installation of the archive, with nothing else than Node', () => {
       .split(' ');
     const nodeArguments = options.slice(0, -1);
     const started = { nodeArguments, folder: installation, hasProductionLimits: true };
-    server = new ServerProcess({ PORT: String(port) }, started);
+    // Node prefers these values to those of the settings file.
+    server = new ServerProcess({ PORT: String(port), NODE_ENV: 'production' }, started);
     await server.waitForOutput('stdout', /"msg":"listening"/);
   });
   afterAll(async () => {

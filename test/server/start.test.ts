@@ -169,6 +169,21 @@ describe('with an existing database', () => {
     expect(await server.exited).toEqual({ code: 0, signal: null });
   });
 
+  test('a sample that cannot be created is logged, and does not end the service', async () => {
+    const { url: databaseUrl } = await createDatabase();
+    await query(
+      databaseUrl,
+      `create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
+       create trigger refuse before insert on license for each row execute function refuse()`,
+    );
+    const { server, url } = await launchWithDatabase({ DATABASE_URL: databaseUrl });
+    await server.ready();
+    expect(server.stdout).toMatch(/"level":50.*"msg":"sample data not created"/);
+    expect(server.stderr).not.toContain('Sample license');
+    expect((await call(url, 'GET', '/health/live')).json).toEqual({ status: 'ok' });
+    expect(await server.end()).toEqual({ code: 0, signal: null });
+  });
+
   test('the service ends when its launcher ends', async () => {
     const { server } = await launchWithDatabase({}, { hasIpc: true });
     await server.ready();
