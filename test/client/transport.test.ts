@@ -221,7 +221,7 @@ describe('an answer', () => {
     });
   });
 
-  test.each(['http://localhost:1', 'http://127.1.2.3', 'http://[::1]:8080', 'https://x.example/a//'])(
+  test.each(['http://localhost:1', 'http://127.100.20.3', 'http://[::1]:8080', 'https://x.example/a//'])(
     'may come from the base URL %s, without its slashes at the end',
     async (baseUrl) => {
       const urls: string[] = [];
