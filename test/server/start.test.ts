@@ -178,7 +178,7 @@ describe('with an existing database', () => {
     );
     const { server, url } = await launchWithDatabase({ DATABASE_URL: databaseUrl });
     await server.ready();
-    expect(server.stdout).toMatch(/"level":50.*"msg":"sample data not created"/);
+    await server.waitForOutput('stdout', /"level":50.*"msg":"sample data not created"/);
     expect(server.stderr).not.toContain('Sample license');
     expect((await call(url, 'GET', '/health/live')).json).toEqual({ status: 'ok' });
     expect(await server.end()).toEqual({ code: 0, signal: null });
