@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readVectors } from '../support/vectors.js';
 
 interface TelemetryCase {
   readonly name: string;
@@ -6,9 +6,7 @@ interface TelemetryCase {
 }
 
 const CASE = 'Every field of the heartbeat after a crash.';
-const { cases } = JSON.parse(readFileSync(new URL('../vectors/telemetry.json', import.meta.url), 'utf8')) as {
-  cases: TelemetryCase[];
-};
+const { cases } = readVectors<{ cases: TelemetryCase[] }>('telemetry.json');
 
 /** Every telemetry field with a valid value. Tests use it instead of example values of their own. */
 export const EVERY_FIELD = cases.find(({ name }) => name === CASE)!.telemetry;
