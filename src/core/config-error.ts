@@ -8,7 +8,7 @@ export class ConfigError extends Error {}
 export class SettingsError extends ConfigError {
   readonly sentences: readonly string[];
 
-  // No parameter property, because Node also runs this file without its types, in scripts.
+  // No parameter property, because programs of tests load this file with Node's removal of types.
   constructor(sentences: readonly string[]) {
     super(sentences[0]);
     this.sentences = sentences;
