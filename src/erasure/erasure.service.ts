@@ -6,7 +6,7 @@ import { Clock, DAY_MS, utcDay } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
 import { isTimeCertain, TimeUncertain, databaseTime } from '../database/database-clock.js';
-import { execute, queryIds, queryOne, queryRow, queryRows } from '../database/sql.js';
+import { execute, queryIds, queryOne, queryRow, queryRows, type SqlConnection } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
 import { addJob } from '../mail/jobs.js';
 import { enqueueMail } from '../mail/mail.service.js';
@@ -212,35 +212,40 @@ export class ErasureService {
    * that was cancelled after the backup is cancelled again.
    */
   async replay(): Promise<void> {
-    const { erased, cancelled } = await this.loadRecords();
-    if (erased.length + cancelled.length === 0) return;
+    // The time limits of requests do not apply here: a slow database must not prevent a start.
+    await withMaintenanceConnection(this.databaseUrl.value, async (dataSource) => {
+      const records = await this.loadRecords(dataSource);
+      if (records.erased.length + records.cancelled.length === 0) return;
+      await dataSource.transaction((manager) => this.replayIn(manager, records));
+    });
+  }
+
+  private async replayIn(manager: EntityManager, { erased, cancelled }: RecordedErasures): Promise<void> {
     const now = this.clock.now();
     const { taxRetentionYears } = this.config;
-    await this.inMaintenanceTransaction(async (manager) => {
-      await this.cancelWaiting(manager, cancelled);
-      await reapplyErasures(manager, erased, now, taxRetentionYears);
-      const hash = (email: string) => this.records.hashAddress(email);
-      const addresses = await findErasedAddresses(manager, erased, hash, now);
-      for (const address of addresses) await clearErasedAddress(manager, address, now);
-      const openRequests = await queryRows<{ id: string; email: string }>(
-        manager,
-        `select id, email from erasure_request r where email is not null and (id = any($1) or exists
-           (select 1 from unnest($2::text[], $3::timestamptz[]) as erased (email, at)
-            where erased.email = r.email and r.received_on < erased.at::date))
-         for update`,
-        [
-          erased.flatMap(({ erasure_request }) => erasure_request),
-          addresses.map(({ email }) => email),
-          addresses.map(({ at }) => at),
-        ],
-      );
-      for (const { id, email } of openRequests) {
-        const recordedIds = toRowIds(erased.filter(({ erasure_request }) => erasure_request.includes(id)));
-        const rowIds = await excludeReassignedLicenses(manager, recordedIds);
-        const result = await erasePersonalData(manager, rowIds, now, taxRetentionYears);
-        await this.complete(manager, id, email, result, now);
-      }
-    });
+    await this.cancelWaiting(manager, cancelled);
+    await reapplyErasures(manager, erased, now, taxRetentionYears);
+    const hash = (email: string) => this.records.hashAddress(email);
+    const addresses = await findErasedAddresses(manager, erased, hash, now);
+    for (const address of addresses) await clearErasedAddress(manager, address, now);
+    const openRequests = await queryRows<{ id: string; email: string }>(
+      manager,
+      `select id, email from erasure_request r where email is not null and (id = any($1) or exists
+         (select 1 from unnest($2::text[], $3::timestamptz[]) as erased (email, at)
+          where erased.email = r.email and r.received_on < erased.at::date))
+       for update`,
+      [
+        erased.flatMap(({ erasure_request }) => erasure_request),
+        addresses.map(({ email }) => email),
+        addresses.map(({ at }) => at),
+      ],
+    );
+    for (const { id, email } of openRequests) {
+      const recordedIds = toRowIds(erased.filter(({ erasure_request }) => erasure_request.includes(id)));
+      const rowIds = await excludeReassignedLicenses(manager, recordedIds);
+      const result = await erasePersonalData(manager, rowIds, now, taxRetentionYears);
+      await this.complete(manager, id, email, result, now);
+    }
   }
 
   /**
@@ -248,12 +253,12 @@ export class ErasureService {
    * repeated purchase report would create it again. Erasures after the start are in the database.
    */
   async wasErased(...ids: string[]): Promise<boolean> {
-    if (!this.#erasedBeforeStart) await this.loadRecords();
+    if (!this.#erasedBeforeStart) await this.loadRecords(this.dataSource);
     return ids.some((id) => this.#erasedBeforeStart!.has(id));
   }
 
-  private async loadRecords(): Promise<RecordedErasures> {
-    const records = await this.records.read(this.dataSource);
+  private async loadRecords(database: SqlConnection): Promise<RecordedErasures> {
+    const records = await this.records.read(database);
     const { licenses, purchases } = toRowIds(records.erased);
     this.#erasedBeforeStart = new Set([...licenses, ...purchases]);
     return records;

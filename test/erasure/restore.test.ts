@@ -22,6 +22,7 @@ import {
 } from './harness.js';
 import {
   AUDIT_CONTEXT,
+  connect,
   createDatabase,
   FakeClock,
   machineId,
@@ -29,7 +30,9 @@ import {
   type TestDatabase,
 } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
+import { withLimits } from '../support/limits.js';
 import { everyRow } from '../support/tables.js';
+import { until } from '../support/until.js';
 import { temporaryFolder } from '../support/folders.js';
 
 /** Far in the future, so that no job of a holder's request is due: the job queue uses the database's clock. */
@@ -281,4 +284,20 @@ test('10,000 more ids in the file take less time than a statement for each id, a
   expect(await restoredService.sql('select id from license where email = $1', [ADA])).toEqual([
     { id: second },
   ]);
+});
+
+test('a start waits for a statement of the replay that takes longer than a statement of a request may', async () => {
+  const { url } = await createDatabase();
+  const lockHolder = await connect(url);
+  await lockHolder.query('begin; lock table database_identity');
+  const state = { hasEnded: false };
+  const end = () => void (state.hasEnded = true);
+  const starting = withLimits({ statement: 300 }, () => Service.start({ databaseUrl: url }));
+  starting.then(end, end);
+  const longWaits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+                     and clock_timestamp() > query_start + interval '900 ms'`;
+  await until(async () => state.hasEnded || (await query(url, longWaits)).length > 0);
+  expect(state.hasEnded).toBe(false);
+  await lockHolder.query('commit');
+  await (await starting).close();
 });
