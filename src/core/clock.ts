@@ -58,7 +58,8 @@ export class Clock {
 export const CLOCK_TOLERANCE_MS = 3_600_000;
 
 /** The length of a day in UTC, which has no daylight saving time. */
-export const DAY_MS = 86_400_000;
+export const DAY_SECONDS = 86_400;
+export const DAY_MS = DAY_SECONDS * 1000;
 
 /** A time in RFC 3339, in UTC and to the second: the format of the times in all responses. */
 export function rfc3339(time: Date): string {

@@ -1,13 +1,12 @@
 import { Controller, Get, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { DAY_SECONDS } from '../core/clock.js';
 import { RateLimit } from '../http/limits/rate-limit.js';
 import { problem } from '../http/problems/problem.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import { HolderGuard, CurrentHolder, PageLanguage } from './holder.guard.js';
 import { requireOwnLicense, type Holder } from './holder.js';
 import { HolderOverviewService } from './overview.service.js';
-
-const DAY_SECONDS = 86_400;
 
 /** A holder's licenses (docs/contract.md#portal). */
 @Controller('portal/api/licenses')

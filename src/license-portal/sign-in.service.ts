@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Clock } from '../core/clock.js';
+import { Clock, DAY_SECONDS } from '../core/clock.js';
 import { queryRow } from '../database/sql.js';
 import { LICENSE_KEY_SENTENCE } from '../fields/license-key.js';
 import { invalidMembers, problem } from '../http/problems/problem.js';
@@ -13,8 +13,6 @@ import { licenseIdOfHint } from '../keys/release-hint.js';
 import { LicensesService } from '../licenses/licenses.service.js';
 import type { Holder } from './holder.js';
 import { hintEnded, SignInCodes } from './sign-in-codes.js';
-
-const DAY_SECONDS = 86_400;
 
 /**
  * Limits the code mails of one instance, over all addresses (docs/decisions/0027). Mails that a session by license key
