@@ -28,7 +28,7 @@ const linesWithBannedWords = (path: string, text: string): string[] =>
 function testNames(path: string): string[] {
   const names: string[] = [];
   const visit = (node: ts.Node): void => {
-    if (ts.isCallExpression(node) && /^(describe|test)\b/.test(node.expression.getText())) {
+    if (ts.isCallExpression(node) && /^(describe|test)/.test(node.expression.getText())) {
       const [name] = node.arguments;
       if (name && (ts.isStringLiteralLike(name) || ts.isTemplateExpression(name)))
         names.push(`${path}: ${name.getText()}`);

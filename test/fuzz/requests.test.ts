@@ -5,7 +5,7 @@ import { isTemporaryDatabaseError } from '../../src/database/temporary-errors.js
 import { Sessions } from '../../src/http/sessions/sessions.js';
 import { runs } from './fuzz.js';
 import { retryWhileUnavailable, machineId, Service, type Answer } from '../support/harness.js';
-import { documentedRoutes } from '../support/http/openapi.js';
+import { documentedRoutes, fillPath } from '../support/http/openapi.js';
 import { publish } from '../manifest/publish.js';
 import { bodyPointer, valuesFor, type Known } from '../support/http/schema-values.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
@@ -29,7 +29,7 @@ const staff = {
   admin: `Bearer ${await service.staffToken('admin', 'root@example.com')}`,
 };
 const [grace] = await service.sql<{ id: string }>(`select id from staff where email = 'grace@example.com'`);
-/** The values for `{id}` in a path: the ids of a license, an activation and a staff member, and one that does not exist. */
+/** The values for a parameter of a path: the ids of a license, an activation and a staff member, and one that does not exist. */
 const ids: string[] = [
   license.license_id,
   activated.activation.id,
@@ -94,7 +94,7 @@ const requestOf = (route: Route): fc.Arbitrary<GeneratedRequest> =>
   });
 
 function pathOf({ path }: Route, id: number | string): string {
-  return path.replace('{id}', typeof id === 'number' ? ids[id]! : encodeURIComponent(id.toWellFormed()));
+  return fillPath(path, typeof id === 'number' ? ids[id]! : encodeURIComponent(id.toWellFormed()));
 }
 
 function ask({ route, caller, id, body, isSigned }: GeneratedRequest): Promise<Answer> {

@@ -11,7 +11,7 @@ import { connect as connectToDatabase } from '../support/harness.js';
 import { FORWARDING_HEADERS, CLIENT_ADDRESS } from '../support/canary-addresses.js';
 import { outbox } from '../erasure/harness.js';
 import { formsOfAddress, formsOfText, isWord, LeakSearch } from '../support/leak-search.js';
-import { documentedRoutes } from '../support/http/openapi.js';
+import { documentedRoutes, fillPath } from '../support/http/openapi.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { cancelLockWaitsDuring } from '../support/tables.js';
 import { PURCHASES, signatureHeaders, PURCHASE_SETTINGS } from '../support/http/webhook.js';
@@ -161,7 +161,7 @@ async function sendAllRequests(): Promise<void> {
   const callEveryRoute = async () => {
     for (const status of ['paid', 'disputed', 'lost']) await report(status);
     for (const { method, path } of documentedRoutes()) {
-      const url = path.replace('{id}', sub);
+      const url = fillPath(path, sub);
       for (const body of [
         activation,
         heartbeat,
@@ -287,7 +287,7 @@ async function sendPortalRequests(activation: string): Promise<void> {
     for (const { method, path } of portal.toSorted(
       (a, b) => Number(a.path.endsWith('session')) - Number(b.path.endsWith('session')),
     )) {
-      const url = path.replace('{id}', path.includes('licenses') ? LICENSE_ID : activation);
+      const url = fillPath(path, path.includes('licenses') ? LICENSE_ID : activation);
       const headers = { origin, cookie: session };
       for (const body of ['{"', 'x'.repeat(17_000), { reason: IDENTITY.hostname_hint }])
         if (method === 'POST') await ask(method, url, body, headers);
@@ -353,7 +353,7 @@ async function sendSupportRequests(
   const last = ({ method, path }: (typeof routes)[number]) =>
     Number(method === 'DELETE' && path.endsWith('session'));
   for (const { method, path } of routes.toSorted((a, b) => last(a) - last(b))) {
-    const url = path.replace('{id}', id);
+    const url = fillPath(path, id);
     for (const body of method === 'GET' ? [undefined] : bodies) {
       await askAndRecord(method, url, body, { ...browser, origin: `http://${CLIENT_ADDRESS}` });
       await askAndRecord(method, url, method === 'DELETE' ? undefined : body, browser);

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { call, createDatabase } from '../support/harness.js';
 import { temporaryFolder } from '../support/folders.js';
-import { documentedRoutes } from '../support/http/openapi.js';
+import { documentedRoutes, fillPath } from '../support/http/openapi.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 
 /** Preloaded into the service: reports every connection, datagram and DNS lookup that the process begins. */
@@ -63,7 +63,7 @@ test('the service connects to its database and to nothing else during any reques
     await call(
       url,
       method,
-      path.replace('{id}', json.activation.id as string),
+      fillPath(path, json.activation.id as string),
       method === 'POST' ? heartbeat : undefined,
     );
   }

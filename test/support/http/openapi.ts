@@ -64,6 +64,9 @@ export function documentedRoutes(): { method: string; path: string }[] {
   );
 }
 
+/** Replaces each parameter of a documented path, such as `{id}`, by this value. */
+export const fillPath = (path: string, value: string) => path.replaceAll(/\{\w+\}/g, () => value);
+
 /** Every response of the document, in the format of `seenAnswers`. */
 export function documentedAnswers(): string[] {
   return documentedRoutes().flatMap(({ method, path }) =>
