@@ -481,6 +481,16 @@ test('an admin issues a license, and copies its key from the dialog', async () =
   await expectText(page, '0 of 3 machines in use');
 });
 
+test('the last day of a license takes a year of four digits, and the dialog stays usable while one is typed', async () => {
+  const page = await openAs(browser, origin, service, 'admin');
+  await button(page, 'Issue a license').click();
+  await dialog(page).getByLabel('Last day').click();
+  await page.keyboard.press('Home');
+  await page.keyboard.type('030320271');
+  expect(await dialog(page).getByLabel('Last day').inputValue()).toMatch(/^\d{4}-03-03$/);
+  await expectText(dialog(page), 'The license expires when 3 March');
+});
+
 test('Escape closes the dialog with a new key only after a warning, unless the key was copied', async () => {
   const page = await browser.openPage(origin);
   await page.addInitScript("Object.defineProperty(navigator, 'clipboard', { value: undefined })");

@@ -33,6 +33,9 @@ function formats() {
   return cached;
 }
 
+/** The attributes of an input for a day. Without `max` a browser accepts years of six digits, which `Date` cannot parse. */
+export const DAY_INPUT = { type: 'date', max: '9999-12-31' } as const;
+
 export const formatNumber = (value: number) => formats().number.format(value);
 
 /** Returns the form for a count, with the count: `plural(2, { one: '# machine', other: '# machines' })` is `2 machines`. */

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { focusFirstError } from '../../shared/notices/announcer.js';
 import type { AuditFiltersAnswer } from '../../shared/api/api-types.js';
+import { DAY_INPUT } from '../../shared/dates/dates.js';
 import { Button } from '../../shared/forms/button.js';
 import { Choice } from '../../shared/forms/choice.js';
 import { Field } from '../../shared/forms/field.js';
@@ -52,11 +53,11 @@ export function AuditFilterForm({ query, choices }: Props) {
           options={optionsOf(texts.anyAction, actions, filter.action, filter.action)}
           {...bind('action')}
         />
-        <Field label={texts.from} input={{ type: 'date' }} {...bind('from')} />
+        <Field label={texts.from} input={DAY_INPUT} {...bind('from')} />
         <Field
           label={texts.to}
           error={isReversed ? texts.reversed : undefined}
-          input={{ type: 'date' }}
+          input={DAY_INPUT}
           {...bind('to')}
         />
         <div class="actions">

@@ -1,5 +1,5 @@
 import type { DialogField } from '../../shared/dialogs/confirm-dialog.js';
-import { formatUtcDay } from '../../shared/dates/dates.js';
+import { DAY_INPUT, formatUtcDay } from '../../shared/dates/dates.js';
 import { t } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 
@@ -37,5 +37,5 @@ export const expiresField = (value = ''): DialogField => ({
   label: texts.expires,
   value,
   hint: (day) => (day === '' ? texts.expiresHint : t(texts.expiresOn, { day: formatUtcDay(day) })),
-  input: { type: 'date' },
+  input: DAY_INPUT,
 });
