@@ -30,7 +30,7 @@ ${describeErrors(describeWrongResponses(entries), CHECK_BEFORE_MEASUREMENT)}
 
 - **plain**: handwritten Fastify and \`pg\`, with one query after the other for each request.
 - **idiomatic**: NestJS and TypeORM as in their guides: repositories, relations, \`save\`, class-validator.
-- **minimal**: Fastify with the statement, the check and the signature of the service, and nothing else: the floor of a heartbeat.
+- **minimal**: Fastify with the statements, the check and the signature of the service, and nothing else: the floor of a heartbeat.
 - **constant**: Fastify with one route that answers a constant of the manifest's size.
 
 All use the same tables, license rules, pool size and Node. The other servers write no log, shed no load and make no request
@@ -85,15 +85,18 @@ const ratioCells = ([requestKind, servers]) => [
 const MAX_UNITS = 5;
 
 /** What a heartbeat takes at least: a request of HTTP, and the signature of its token. */
-function describeFloors({ heartbeat, manifest }, signatureUs) {
+function describeFloors({ heartbeat, telemetry, manifest }, signatureUs) {
   if (!heartbeat?.service.processorUs || !manifest) return '';
   const [own, constant] = [heartbeat.service.processorUs, manifest.constant.processorUs];
-  const { ratio, processorUs: minimal } = heartbeat.minimal;
-  const minimalTimes = (name) => (heartbeat[name].ratio / ratio).toFixed(1);
+  const minimal = heartbeat.minimal.processorUs;
+  const minimalTimes = (servers, name) => (servers[name].ratio / servers.minimal.ratio).toFixed(1);
+  const withTelemetry = telemetry
+    ? `, and with telemetry ${minimalTimes(telemetry, 'plain')} times as fast as plain`
+    : '';
   return `A heartbeat takes ${(own / constant).toFixed(1)} times the processor time of the constant, in the server alone (goal: at most ${MAX_UNITS}, ${reachedOrMissed(own / constant <= MAX_UNITS)}). Two
 parts of it have a floor: the request, which takes the constant ${formatCount(constant)} µs, and the signature of the new token, for which OpenSSL needs ${signatureUs.toFixed(1)} µs.
 They are ${Math.round(((constant + signatureUs) / own) * 100)} % of the heartbeat. The minimal server takes ${(minimal / constant).toFixed(1)} times the processor time of the constant, and
-would be ${minimalTimes('plain')} times as fast as plain and ${minimalTimes('idiomatic')} times as fast as idiomatic.
+would be ${minimalTimes(heartbeat, 'plain')} times as fast as plain and ${minimalTimes(heartbeat, 'idiomatic')} times as fast as idiomatic${withTelemetry}.
 `;
 }
 

@@ -11,7 +11,7 @@ export const REQUEST_KINDS = {
   },
   telemetry: {
     title: 'heartbeat with telemetry',
-    servers: ['service', 'plain', 'idiomatic'],
+    servers: ['service', 'plain', 'idiomatic', 'minimal'],
     status: 200,
     goals: { plain: 4 },
   },

@@ -1,12 +1,18 @@
-// The "minimal" server: the least that a heartbeat needs with Fastify. It reads activations, checks tokens and signs as the service
-// does, with the service's own functions, and has nothing else: no Nest, log, deadline, load shedding or removal of headers.
+// The "minimal" server: the least that a heartbeat needs with Fastify. It reads activations, checks tokens, signs and stores telemetry
+// as the service does, with the service's own functions, and has nothing else: no Nest, log, deadline, load shedding or removal of
+// headers.
 import pg from 'pg';
+import { Clock } from '../../../src/core/clock.js';
+import { AppLogger } from '../../../src/core/logger.js';
 import { Batch } from '../../../src/database/batch.js';
 import { orderRowsByIds, READ_ACTIVATIONS } from '../../../src/heartbeat/activation-reads.js';
 import { problem } from '../../../src/http/problems/problem.js';
 import { verifyLicenseToken } from '../../../src/keys/tokens/license-token.js';
+import { TelemetryStore } from '../../../src/telemetry/telemetry.store.js';
 import { listenWith } from './fastify.mjs';
 import { checkLicense, databaseUrl, POOL_SIZE, PRODUCT, ring, tokenResponseFor } from './shared.ts';
+
+const TELEMETRY_TIMEOUT_MS = 10_000;
 
 const pool = new pg.Pool({ connectionString: databaseUrl, max: POOL_SIZE });
 const reads = new Batch(async (ids) => {
@@ -14,14 +20,20 @@ const reads = new Batch(async (ids) => {
   return orderRowsByIds(ids, (await pool.query(statement)).rows);
 });
 
-async function heartbeat({ token, app_version }) {
+const dataSource = { driver: { master: pool } };
+const config = { telemetryRowsPerDay: Infinity };
+const store = new TelemetryStore(dataSource, new Clock(), new AppLogger('fatal'), config);
+
+async function heartbeat({ token, app_version, telemetry }) {
   const claims = verifyLicenseToken(ring, PRODUCT, token);
   if (!claims) throw problem('token_invalid');
   const now = new Date();
   const activation = await reads.add(claims.sub);
   if (!activation) throw problem('token_invalid');
   checkLicense(activation, app_version, now, activation.ended_at);
-  return tokenResponseFor({ ...activation, machine: claims.mch }, now);
+  const answer = tokenResponseFor({ ...activation, machine: claims.mch }, now);
+  if (telemetry === undefined) return answer;
+  return { ...answer, telemetry: await store.store(telemetry, TELEMETRY_TIMEOUT_MS) };
 }
 
 export const listen = () =>
