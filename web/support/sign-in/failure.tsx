@@ -12,8 +12,10 @@ export function Failure({ error, texts }: Props) {
   if (error === undefined) return null;
   if (!(error instanceof PasskeyFailed)) return <Notice kind="danger">{problemText(error)}</Notice>;
   const text = texts[error.reason] ?? texts.failed;
+  if (error.reason !== 'cancelled') return <Notice kind="danger">{text}</Notice>;
+  // Screen readers do not announce a warning by itself.
   return (
-    <Notice kind={error.reason === 'cancelled' ? 'warning' : 'danger'}>
+    <Notice kind="warning">
       <p role="alert">{text}</p>
     </Notice>
   );
