@@ -8,6 +8,8 @@ import { EVENT_TIMES, retryDelayMs } from '../../src/events/outgoing-event.js';
 import { WarningsService } from '../../src/monitoring/warnings/warnings.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { FakeClock, NOW, Service } from '../support/harness.js';
+import { OpenTransaction } from '../support/open-transaction.js';
+import { until } from '../support/until.js';
 import { Glue } from '../purchases/glue.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { pollFast, startSending, untilSent, type Sending } from './harness.js';
@@ -282,6 +284,27 @@ test('no log line has the URL, an id of a license or a secret', async () => {
     expect(log).not.toContain(secret);
 });
 
+test('a round that fails is logged, one whose connection is cut is not, and later ones send the events', async () => {
+  const countFailures = () => service.logged.filter((line) => line.includes('events not sent')).length;
+  await service.sql('alter table outgoing_event rename to moved_event');
+  await until(async () => countFailures() > 0);
+  await service.sql('alter table moved_event rename to outgoing_event');
+  const first = await service.issue();
+  await sending.receiver.until(1, of(first.license_id));
+  await untilSent(service);
+  const failures = countFailures();
+  const lock = await OpenTransaction.begin(service, 'lock table outgoing_event in exclusive mode');
+  await lock.untilWaiting();
+  await service.sql(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where wait_event_type = 'Lock' and datname = current_database()`,
+  );
+  await lock.commit();
+  const second = await service.issue();
+  await sending.receiver.until(1, of(second.license_id));
+  expect(countFailures()).toBe(failures);
+});
+
 test('while the secret is replaced, each event is signed with both', async () => {
   const { receiver } = sending;
   const old = Buffer.alloc(24, 'old secret').toString('base64');
@@ -342,9 +365,12 @@ test('two instances send each event once, and the events of a license in their o
 test('an instance that shuts down abandons an attempt without counting it, and the next one repeats it', async () => {
   const { receiver } = sending;
   const stopping = await startSending();
+  const sent = await stopping.service.issue();
+  await stopping.receiver.until(1, of(sent.license_id));
+  await untilSent(stopping.service);
   stopping.receiver.answering = () => null;
   const { license_id } = await stopping.service.issue();
-  await stopping.receiver.until(1);
+  const [abandoned] = await stopping.receiver.until(1, of(license_id));
   // The next instance uses the same database. It cannot send the event while the other one does.
   const next = await Service.start({
     databaseUrl: stopping.service.databaseUrl,
@@ -352,10 +378,14 @@ test('an instance that shuts down abandons an attempt without counting it, and t
     environment: receiver.settings,
   });
   await stopping.service.app.close();
+  const end = JSON.parse(stopping.service.logged.find((line) => line.includes('events ended'))!);
+  expect(end).toMatchObject({ done: 0, milliseconds: expect.any(Number) });
+  expect(end.milliseconds).toBeLessThan(performance.now());
   const [event] = await receiver.until(1, of(license_id));
-  expect(event!.id).toBe(stopping.receiver.received[0]!.id);
+  expect(event!.id).toBe(abandoned!.id);
   await untilSent(next);
-  expect(await next.sql('select attempts from outgoing_event')).toEqual([{ attempts: 0 }]);
+  const attempts = await next.sql('select attempts from outgoing_event where license_id = $1', [license_id]);
+  expect(attempts).toEqual([{ attempts: 0 }]);
 });
 
 test('delivered events are kept for 28 days and deleted within 30', async () => {
@@ -394,6 +424,8 @@ test('while events are recorded and EVENTS_URL is not set, a warning says so; mo
   await without.activate(license, 'one');
   expect(await without.sql('select from outgoing_event')).toEqual([]);
   expect(warnings.derive(await warnings.readState())).not.toContain(warning);
+  await without.app.close();
+  expect(without.logged.join('')).not.toContain('events ended');
 });
 
 test('the pauses are within a fifth of 5 seconds, tripled each time, up to 3 hours', () => {
