@@ -159,7 +159,7 @@ export const AREAS = {
   events: {
     minimum: 85,
     mutate: ['src/events/*.ts', ...WITHOUT_DECLARATIONS],
-    tests: tests('events/{delivery,facts}'),
+    tests: tests('events/{delivery,facts,pauses}'),
     hasDatabase: true,
   },
   manifest: {

@@ -1,0 +1,60 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { DataSource } from 'typeorm';
+import { resendEvents } from '../../src/events/event-selection.js';
+import { EVENT_TIMES } from '../../src/events/outgoing-event.js';
+import { AUDIT_CONTEXT } from '../support/harness.js';
+import { startSending, untilSent, type Sending } from './harness.js';
+
+/** Longer than a test may take, so a test in which this pause has effect fails. */
+const ENDLESS_MS = 3_600_000;
+const { ...times } = EVENT_TIMES;
+let sending: Sending;
+
+async function startWith(pauses: { pollMs: number; failurePauseMs: number }): Promise<void> {
+  Object.assign(EVENT_TIMES, pauses);
+  sending = await startSending();
+}
+
+beforeEach(() => void Object.assign(EVENT_TIMES, times));
+// The service is closed while its pause is endless: a shutdown ends the pause.
+afterEach(async () => {
+  await sending.service.close();
+  Object.assign(EVENT_TIMES, times);
+});
+
+test('an instance without events looks for new ones after the pause for this', async () => {
+  await startWith({ pollMs: 5, failurePauseMs: ENDLESS_MS });
+  for (let count = 1; count <= 3; count += 1) {
+    await sending.service.issue();
+    await sending.receiver.until(count);
+  }
+});
+
+test('after a round with a delivery the next one follows at once', async () => {
+  await startWith({ pollMs: 5, failurePauseMs: 5 });
+  const { service, receiver } = sending;
+  // More than an instance sends at the same time.
+  const count = 40;
+  for (let issued = 0; issued < count; issued += 1) await service.issue();
+  await untilSent(service);
+  // The first event of the next round makes all pauses endless.
+  receiver.answering = () => {
+    Object.assign(EVENT_TIMES, { pollMs: ENDLESS_MS, failurePauseMs: ENDLESS_MS });
+    return 204;
+  };
+  const resent = await resendEvents(service.app.get(DataSource), {}, AUDIT_CONTEXT, service.clock.now());
+  expect(resent).toBe(count);
+  await receiver.until(2 * count);
+});
+
+test('after a round without a delivery the next one follows after the pause for this', async () => {
+  await startWith({ pollMs: 5, failurePauseMs: 5 });
+  const { service, receiver } = sending;
+  receiver.answering = () => {
+    // The next attempt is due before the next round.
+    Object.assign(EVENT_TIMES, { pollMs: ENDLESS_MS, firstRetryMs: 0 });
+    return 500;
+  };
+  await service.issue();
+  await receiver.until(3);
+});
