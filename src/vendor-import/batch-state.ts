@@ -5,6 +5,7 @@ import type { ExportedLicense } from './read-license.js';
 
 /** A license of an export, with all that is derived from its previous key and its transaction. */
 export interface DerivedLicense extends ExportedLicense {
+  /** Where the license is in the file, as in `SourceRow`. */
   readonly place: string;
   readonly id: string;
   readonly previous_key_hash: Buffer;
@@ -12,7 +13,7 @@ export interface DerivedLicense extends ExportedLicense {
   readonly purchase_id: string | null;
 }
 
-/** A license of a purchase before the batch. */
+/** A license of a known purchase. Planning a batch sets `has_previous_key` of one to which it links an exported license. */
 interface LicenseOfPurchase {
   readonly id: string;
   readonly purchase_id: string;
@@ -21,8 +22,8 @@ interface LicenseOfPurchase {
   has_previous_key: boolean;
 }
 
-/** A purchase as it was before the batch. */
-export interface PurchaseBefore {
+/** A purchase, as stored or as a batch leaves it. */
+export interface KnownPurchase {
   readonly id: string;
   readonly transaction_id: string;
   readonly state: PurchaseState;
@@ -35,7 +36,7 @@ export interface BatchState {
   /** The ids of the known licenses, and the hex digits of the known hashes of previous keys. */
   readonly known: ReadonlySet<string>;
   /** By transaction id. */
-  readonly purchases: ReadonlyMap<string, PurchaseBefore>;
+  readonly purchases: ReadonlyMap<string, KnownPurchase>;
 }
 
 const SELECT_KNOWN = `
@@ -61,7 +62,7 @@ export async function readBatchState(
 ): Promise<BatchState> {
   const transactions = [...new Set(licenses.flatMap(({ transaction_id }) => transaction_id ?? []))];
   const lock = isLocked ? ' for update' : '';
-  const purchases = await queryRows<Omit<PurchaseBefore, 'licenses'>>(manager, SELECT_PURCHASES + lock, [
+  const purchases = await queryRows<Omit<KnownPurchase, 'licenses'>>(manager, SELECT_PURCHASES + lock, [
     transactions,
   ]);
   const purchaseIds = purchases.map(({ id }) => id);

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { licenseStatus, type PurchaseState } from '../licenses/license.rules.js';
 import { higherState } from '../purchases/purchase.rules.js';
-import type { DerivedLicense, PurchaseBefore } from './batch-state.js';
+import type { DerivedLicense, KnownPurchase } from './batch-state.js';
 import { ReportCounter, type ImportReport, type RefusedRow } from './import-report.js';
 import { isNewKeyMailed, licenseStates, type RowPlan } from './plan-batch.js';
 import { readLicense, type ExportedLicense, type ReadOptions } from './read-license.js';
@@ -64,7 +64,7 @@ class Importer<Row extends SourceRow> {
   readonly #seen = new Map<string, SeenRow>();
   #waiting: Waiting<Row>[] = [];
   /** In a dry run, the purchases as the batches so far would have stored them, by transaction id. */
-  readonly #changedPurchases = new Map<string, PurchaseBefore>();
+  readonly #changedPurchases = new Map<string, KnownPurchase>();
 
   constructor(
     private readonly dataSource: DataSource,

@@ -1,6 +1,6 @@
 import { licenseStatus, type LicenseState, type PurchaseState } from '../licenses/license.rules.js';
 import { higherState } from '../purchases/purchase.rules.js';
-import type { BatchState, DerivedLicense, PurchaseBefore } from './batch-state.js';
+import type { BatchState, DerivedLicense, KnownPurchase } from './batch-state.js';
 import type { ExportedLicense } from './read-license.js';
 
 /** What becomes of a row: a new license, an existing license that gets its previous key, nothing for a known one, or a refusal. */
@@ -17,7 +17,7 @@ export interface PlannedPurchase {
   readonly email: string;
   readonly state: PurchaseState;
   /** The purchase before the batch; undefined if it is new. */
-  readonly before: PurchaseBefore | undefined;
+  readonly before: KnownPurchase | undefined;
 }
 
 const ERASED = 'the holder of this license was erased, so it is not imported again';
@@ -43,7 +43,7 @@ export function planRows(
  * its buyer has its key: it gets the previous key. Licenses that have a previous key are others of the same transaction.
  * @returns undefined if the row is a new license of the transaction
  */
-function planOfSoldLicense(license: DerivedLicense, { paid, licenses }: PurchaseBefore): RowPlan | undefined {
+function planOfSoldLicense(license: DerivedLicense, { paid, licenses }: KnownPurchase): RowPlan | undefined {
   const refused = (refusal: string): RowPlan => ({ outcome: 'refused', license, refusal });
   if (licenses.some(({ is_erased }) => is_erased)) return refused(ERASED);
   if (paid && licenses.length === 0)
@@ -116,7 +116,7 @@ export function withPurchaseStates(
 export function purchasesAfter(
   rows: readonly RowPlan[],
   purchases: readonly PlannedPurchase[],
-): Map<string, PurchaseBefore> {
+): Map<string, KnownPurchase> {
   const added = rows.flatMap((row) => (row.outcome === 'new' ? row.license : []));
   const addedByTransaction = Map.groupBy(added, ({ transaction_id }) => transaction_id);
   return new Map(

@@ -6,7 +6,7 @@ import type { LicenseKeys } from '../keys/license-keys.js';
 import { previousKeyHint } from '../keys/previous-key-text.js';
 import { endedAt } from '../licenses/license.rules.js';
 import { endRefundedLicense } from '../releases/release.service.js';
-import { readBatchState, type BatchState, type DerivedLicense, type PurchaseBefore } from './batch-state.js';
+import { readBatchState, type BatchState, type DerivedLicense, type KnownPurchase } from './batch-state.js';
 import type { KeyMailSchedule } from './key-mails.js';
 import {
   isNewKeyMailed,
@@ -48,7 +48,7 @@ export async function checkBatch(
   manager: EntityManager,
   licenses: readonly DerivedLicense[],
   parts: ImportParts,
-  changed: Map<string, PurchaseBefore>,
+  changed: Map<string, KnownPurchase>,
 ): Promise<BatchResult> {
   const { known, purchases: stored } = await readBatchState(manager, licenses, false);
   const changedBefore = licenses.flatMap(({ transaction_id }) => changed.get(transaction_id ?? '') ?? []);
