@@ -16,7 +16,7 @@ export async function jest(args, options = {}) {
   // The same mode as /tmp, because PostgreSQL runs as another user if the tests run as root.
   chmodSync(directory, 0o1777);
   const report = join(directory, 'report.json');
-  // These flags also apply to Jest's workers. With them V8 collects garbage earlier, instead of requesting more memory.
+  // These flags also apply to Jest's workers. With the limits V8 collects garbage earlier, instead of requesting more memory.
   const flags = [
     '--disable-warning=ExperimentalWarning',
     '--max-semi-space-size=8',

@@ -66,7 +66,7 @@ async function withService({ processes }, settings, work) {
   }
 }
 
-/** Ends the replica, and removes its slot, for which the primary would keep its write-ahead log. */
+/** Ends the replica, and removes its replication slot, for which the primary would keep its write-ahead log. */
 async function dropReplica(primary, replica) {
   await replica.end();
   await primary.query(`select pg_drop_replication_slot('scale')`);

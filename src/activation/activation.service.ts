@@ -92,8 +92,8 @@ export class ActivationService {
     });
   }
 
-  // An unknown key and a wrong e-mail give the same problem. A wrong check symbol is reported as a mistyped character. That is a
-  // wrong guess only for an imported key, which may have no check symbol, with a wrong e-mail.
+  // An unknown key and a wrong e-mail give the same problem. If the check symbol is wrong, the response says that a character looks
+  // mistyped. An imported key may have no check symbol: then perhaps only the e-mail is wrong.
   private async unknownLicenseProblem(key: string): Promise<Problem> {
     await this.licenses.assertDatabaseHasLicenses();
     if (hasValidCheckSymbol(key)) return problem('license_not_found');

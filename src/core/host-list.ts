@@ -2,7 +2,7 @@
 const PARTS = /^([^:]*:\/\/(?:[^/?#@]*@)?)([^/?#@]*)(.*)$/s;
 
 /**
- * Splits a database URL with several hosts into a URL for each host. libpq writes such a URL as
+ * Splits a database URL with several hosts into a URL for each distinct host. libpq writes such a URL as
  * `postgres://user:password@db1:5432,db2:5432/mooring`, and `URL` refuses it. A URL with one host is returned unchanged.
  */
 export function hostUrls(url: string): string[] {

@@ -35,7 +35,7 @@ export class StaffService {
     private readonly clock: Clock,
   ) {}
 
-  /** Lists the staff members by e-mail address. */
+  /** Lists the staff members in the order of their e-mail addresses. */
   async list(): Promise<StaffView[]> {
     const rows = await queryRows<StaffRow>(this.dataSource, `${SELECT_STAFF} order by email`);
     return rows.map(staffView);

@@ -115,7 +115,7 @@ test('a count of more heartbeats than a 32-bit number holds is shown', async () 
   expect((await lastWeek()).os_version).toEqual([{ value: 'macOS 26.1', heartbeats }]);
 });
 
-test('a week has counts of single fields, Macs with their chips, and configured with resolved compute units', async () => {
+test('a week has counts of single fields, of Mac models with their chips, and of compute units as configured and as resolved', async () => {
   const fields = { app_version: '3.2.0', os_version: 'macOS 26.1', ram_gb_bucket: '32' };
   const hardware = { mac_model: 'Mac16,8', soc_name: 'Apple M4 Pro' };
   const [ane, gpu] = ['cpu_and_ne', 'cpu_and_gpu'];

@@ -24,7 +24,7 @@ describe('a DATABASE_URL with several hosts', () => {
     ['postgres://u,v:p%2Cq,r@db1:1,db2:2/mooring?sslmode=disable', ['db1:1', 'db2:2']],
     ['postgres://u:p@db1,db1,db2/mooring?sslmode=disable', ['db1:5432', 'db2:5432']],
     ['postgres://u:p@%2Frun%2Fa:5433,%2Frun%2Fb/mooring', ['/run/a', '/run/b']],
-  ])('%s', (url, hosts) => {
+  ])('%s is split into its hosts', (url, hosts) => {
     const used = usedUrl(url);
     expect(databaseAddress(used)).toBe(hosts.join(', '));
     const [first, ...others] = hostUrls(used).map((each) => new URL(each));

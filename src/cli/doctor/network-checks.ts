@@ -30,7 +30,7 @@ export async function checkMail(config: Config, report: Report): Promise<void> {
 export async function checkPorts(config: Config, report: Report): Promise<void> {
   const { host, port, metricsPort, isPortShared } = config;
   await report.run('port', async () => {
-    // A port of 0 is never used, so this fails only if the system cannot share a port.
+    // A port of 0 is never in use, so this fails only if the system cannot share a port, or has no such HOST.
     if (isPortShared)
       await freePort(0, host, isPortShared).catch((error: NodeJS.ErrnoException) => {
         throw new ConfigError(listenFailure(config, error.code));

@@ -9,7 +9,7 @@ const PACKAGE = resolve(fileURLToPath(new URL('../../..', import.meta.url)));
 
 /**
  * Resolves a path against the folder of the caller, which npm stores in INIT_CWD before it runs the command in the package's folder.
- * @throws UsageError for an empty path, which would be that folder
+ * @throws UsageError for an empty path, which would mean the folder of the caller itself
  */
 export function fromWorkingDirectory(file: string): string {
   if (file === '') throw new UsageError('The name of a file or folder must not be empty.');

@@ -17,8 +17,8 @@ type WaitingRequest = ArrivedRequest & { readonly since: number };
 /** A request that has waited for twice `maxQueuedMs` is refused even if the budget of refusals is used up. */
 const MAX_WAIT_FACTOR = 2;
 /**
- * How often free slots are filled in addition to the one that each answer frees. A request that began after an answer, and was
- * refused or lost its client before its body was read, takes no slot, and no answer of its own fills that slot.
+ * The interval at which free slots are filled, in addition to the filling after each answer. A waiting request that begins may
+ * never take its slot, because it is refused or its client goes; the slot would stay free until the next answer.
  */
 const CHECK_MS = 50;
 
@@ -29,11 +29,11 @@ const waits = new WeakMap<ServerResponse, number>();
 export const waitedMs = (response: ServerResponse): number => waits.get(response) ?? 0;
 
 /**
- * The requests on open connections, such as those of a reverse proxy, that wait for a slot. They are not all refused at once,
- * because the refusals would take the time that the answers need. The newest one begins first, because its client will still wait
- * the longest: in the order of arrival, an overloaded service would answer only clients that are about to give up. The oldest one
- * is refused first, when the budget of refusals allows it, but not before `maxQueuedMs`, in which a burst would have ended
- * (adaptive LIFO, docs/decisions/0055). Requests of people begin before others, and are refused after them.
+ * The requests that wait for a slot, on connections that stay open after the response, such as those of a reverse proxy. They are
+ * not all refused at once, because the refusals would take the time that the answers need. The newest one begins first, because its
+ * client will still wait the longest: in the order of arrival, an overloaded service would answer only clients that are about to
+ * give up. The oldest one is refused first, when the budget of refusals allows it, but not before `maxQueuedMs`, in which a burst
+ * would have ended (adaptive LIFO, docs/decisions/0055). Requests of people begin before others, and are refused after them.
  */
 export class RequestQueue {
   readonly #people: WaitingRequest[] = [];

@@ -14,7 +14,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  * characters.
  */
 export function parseJsonOnly(fastify: FastifyInstance): void {
-  // `remove`: the members `__proto__` and `constructor.prototype` are ignored, as each unknown member is.
+  // `remove`: a member `__proto__`, and a member `constructor` with a `prototype`, is ignored, as each unknown member is.
   const parse = fastify.getDefaultJsonParser('remove', 'remove');
   fastify.addHook('onRoute', (route) => {
     const { bodyLimit } = (route.config ?? {}) as RouteSettings;

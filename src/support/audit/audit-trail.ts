@@ -25,9 +25,9 @@ export interface AuditFilter {
   /** Null for an unknown actor, who has no events. */
   readonly actor?: string | null | undefined;
   readonly action?: string | undefined;
-  /** The first time. */
+  /** Only events at this time or later. */
   readonly from?: Date | undefined;
-  /** The time after the last one. */
+  /** Only events before this time. */
   readonly to?: Date | undefined;
   /** The id of an event: only older ones are read. */
   readonly cursor?: string | undefined;

@@ -19,11 +19,11 @@ export class AuditQuery {
   @Member(optional(matching('must be an action', /^[a-z_.]{1,64}$/)))
   action?: string;
 
-  /** The first time. */
+  /** Only events at this time or later. */
   @Member(optional(momentField))
   from?: Date;
 
-  /** The time after the last one. */
+  /** Only events before this time. */
   @Member(optional(momentField))
   to?: Date;
 
