@@ -34,7 +34,7 @@ function assignmentsIn(text: string, comment: RegExp): [name: string, value: str
 
 /**
  * Reads a file by the rules of `EnvironmentFile=` in systemd.exec(5): in single quotes nothing is special, in double quotes a backslash
- * escapes `"`, a backslash, a backtick and `$` and is ignored before others, and outside it escapes any character. Values of several
+ * escapes `"`, a backslash, a backtick and `$` and stays before others, and outside it escapes any character. Values of several
  * lines are left out, because no settings file has one.
  */
 export const readAsSystemd = (text: string): Settings =>
@@ -43,10 +43,7 @@ export const readAsSystemd = (text: string): Settings =>
       const [, single, double] = /^'([^']*)'$|^"((?:[^"\\]|\\.)*)"$/.exec(value) ?? [];
       if (single !== undefined) return [name, single];
       if (double !== undefined)
-        return [
-          name,
-          double.replaceAll(/\\([\s\S])/g, (all, c: string) => ('"\\`$'.includes(c) ? c : all.slice(1))),
-        ];
+        return [name, double.replaceAll(/\\([\s\S])/g, (all, c: string) => ('"\\`$'.includes(c) ? c : all))];
       if (/^['"]/.test(value)) throw new Error(`This value is not closed: ${name}`);
       return [name, value.replaceAll(/\\(.)/g, '$1')];
     }),
@@ -54,7 +51,7 @@ export const readAsSystemd = (text: string): Settings =>
 
 /**
  * Reads a file by the rules of docker compose (https://docs.docker.com/compose/env-file/): single quotes are literal but for `\'`, double
- * quotes have escapes, and in double quotes and without quotes variables are interpolated and a space before `#` begins a comment.
+ * quotes have escapes, variables are interpolated except in single quotes, and a `#` after a space, outside quotes, begins a comment.
  */
 export const readAsCompose = (text: string): Settings => {
   const settings: Settings = {};
