@@ -16,7 +16,8 @@ const MAX_EMAIL_LENGTH = 254;
 export function canonicalEmail(text: string): string | null {
   const [, local, domain] = EMAIL_PATTERN.exec(text.trim().toLowerCase()) ?? [];
   if (!local || !domain || !text.isWellFormed()) return null;
-  // NFKC can turn full-width letters into capitals. It leaves the Japanese full stop, which browsers convert to a dot.
+  // NFKC can turn letters without a lower-case form, such as ℂ, into capitals. It leaves the Japanese full stop, which browsers
+  // convert to a dot.
   const normalized = domain.normalize('NFKC').toLowerCase().replaceAll('。', '.');
   const email = `${local.normalize('NFC')}@${inUnicode(normalized)}`;
   return email.length <= MAX_EMAIL_LENGTH && EMAIL_PATTERN.test(email) ? email : null;

@@ -9,7 +9,7 @@ import {
 
 /**
  * A published version, as the latest manifest of this version describes it. A version that was only listed in
- * `also_available` is as the first such manifest describes it.
+ * `also_available` is as the first manifest that listed it describes it.
  */
 export interface PublishedVersion extends ManifestEntry {
   /** The sequence of the latest manifest of this version; 0 if it was only listed in `also_available`. */
@@ -54,7 +54,7 @@ export class PublishedVersions {
     );
   }
 
-  /** The newest version below the live one that was live before and is not withdrawn. A withdrawal restores it. */
+  /** The newest version below the live one that was live before and is not withdrawn: a withdrawal of the live one restores it. */
   newestBelow(live: string): PublishedVersion | undefined {
     return this.#offeredVersions().find(
       (known) => known.sequence > 0 && compareVersions(known.version, live) < 0,

@@ -5,7 +5,7 @@
 export const KEPT_MONTHS = {
   activation: 12,
   license: 12,
-  /** Activations end one month before their license is deleted, so that staff can notice and correct a wrong end. */
+  /** Activations end one month before their license is deleted, so that staff can correct a wrong end of the license. */
   activation_of_ended_license: 11,
   audit_event: 24,
   erasure_request: 12,

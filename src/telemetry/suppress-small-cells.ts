@@ -2,8 +2,8 @@
 export const SMALL_CELL_THRESHOLD = 280;
 
 /**
- * The most values of a table that staff see in a week. The limit keeps the page fast if a client sends so many heartbeats that each
- * of many invented values has enough of them.
+ * The largest number of values that a table of the fleet page shows for one week. The limit keeps the page fast if a client sends
+ * so many heartbeats that each of many invented values has enough of them.
  */
 export const MAX_SHOWN_CELLS = 200;
 

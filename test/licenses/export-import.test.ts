@@ -429,7 +429,7 @@ describe('a wrong use is refused in one sentence', () => {
       2,
       /^--from must be one of lemonsqueezy, gumroad, paddle, keygen\.$/,
     ],
-    ['an unknown field', ['x.csv', '--map', 'A=key'], 2, /^--map ends with one of previous_key, email, /],
+    ['an unknown field', ['x.csv', '--map', 'A=key'], 2, /^--map must end with one of previous_key, email, /],
     [
       'a field named twice',
       ['x.csv', '--map', 'A=email', '--map', 'B=email'],

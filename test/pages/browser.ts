@@ -79,7 +79,7 @@ export const NOW = '2026-11-20T13:00:00Z';
  */
 const NETWORK_LINE = /^Failed to load resource: (?:net::ERR_|the server responded with a status of (\d{3}) )/;
 
-/** The addresses of the API, which refuses what a test makes a page request. */
+/** The paths of the API. A test may make a page send a request that the API refuses. */
 const API_PATH = /^\/(portal|support)\/api\//;
 
 /**

@@ -61,7 +61,7 @@ test.each(HISTORIES.map((history) => [history.join(', '), history] as const))(
   },
 );
 
-test('a report sent again under another id, and with other members around it, changes nothing', async () => {
+test('a paid report of a known purchase with another id, another address and an unknown member changes nothing', async () => {
   await sendReport(service, 'again', 'paid');
   await expectNoChange(async () => {
     const again = { transaction_id: 'again', email: 'eve@buyer.example', status: 'paid', attempt: 2 };

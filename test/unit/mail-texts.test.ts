@@ -123,18 +123,18 @@ describe('the mails about a license', () => {
   });
 
   test('a key that cannot be mailed has a reason', async () => {
-    const isActive = { ...license, staff_status: 'active' as const };
+    const activeLicense = { ...license, staff_status: 'active' as const };
     const cases = [
-      ['erased', { ...isActive, email: null }],
-      ['refunded', { ...isActive, purchase_state: 'refunded' as const }],
-      ['revoked', { ...isActive, staff_status: 'revoked' as const }],
-      ['not_made_here', { ...isActive, key_generation: 3 }],
+      ['erased', { ...activeLicense, email: null }],
+      ['refunded', { ...activeLicense, purchase_state: 'refunded' as const }],
+      ['revoked', { ...activeLicense, staff_status: 'revoked' as const }],
+      ['not_made_here', { ...activeLicense, key_generation: 3 }],
     ] as const;
     const reasonOf = (...rows: object[]) => mailableKey(mailsOf(...rows).dataSource.manager, keys, ID);
     for (const [reason, facts] of cases)
       expect([await reasonOf(facts), isKeyMailable(keys, facts)]).toEqual([reason, false]);
     expect(await reasonOf()).toBe('erased');
-    expect([await reasonOf(isActive), isKeyMailable(keys, isActive)]).toEqual([
+    expect([await reasonOf(activeLicense), isKeyMailable(keys, activeLicense)]).toEqual([
       expect.objectContaining({ license_key }),
       true,
     ]);

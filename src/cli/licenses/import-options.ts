@@ -13,7 +13,7 @@ export function collectMaps(text: string, before: ColumnMaps | undefined): Colum
   if (at < 1 || at === text.length - 1) throw new UsageError('--map must be COLUMN=FIELD.');
   const [column, name] = splitAt(text, at);
   const field = IMPORT_FIELDS.find((known) => known === name);
-  if (!field) throw new UsageError(`--map ends with one of ${IMPORT_FIELDS.join(', ')}.`);
+  if (!field) throw new UsageError(`--map must end with one of ${IMPORT_FIELDS.join(', ')}.`);
   if (before?.[field] !== undefined) throw new UsageError(`--map names two columns for ${field}.`);
   return { ...before, [field]: column };
 }

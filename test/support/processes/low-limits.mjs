@@ -1,7 +1,7 @@
-// A module that is preloaded into a service. It lowers the load limits so that any computer can exceed them. The build is
-// imported, because the service runs from the build.
+// A module that is preloaded into a service. It lowers the limit of concurrent requests so that any computer can exceed it. The
+// build is imported, because the service runs from the build.
 import { LIMITS } from '../../../dist/http/limits/load-shedding.js';
 
 LIMITS.concurrentRequests = 100;
-// On a slow computer connections wait even without load, so the limit of this time is tested in test/http/pressure.test.ts.
+// 0 disables this limit, because on a slow computer connections wait even without load. test/http/pressure.test.ts tests it.
 LIMITS.waitingMs = 0;

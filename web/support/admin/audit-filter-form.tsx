@@ -20,8 +20,8 @@ interface Props {
 }
 
 /**
- * The filters of the audit trail. A button applies them, because a date field has other valid days while a day is
- * typed.
+ * The filters of the audit trail. A button applies them, because a day that is half typed is often valid too, so each
+ * key would load other events.
  */
 export function AuditFilterForm({ query, choices }: Props) {
   const form = useRef<HTMLFormElement>(null);
