@@ -1,6 +1,6 @@
-// The "minimal" server: the least that a heartbeat needs with Fastify. It reads activations, checks tokens, signs and stores telemetry
-// as the service does, with the service's own functions, and has nothing else: no Nest, log, deadline, load shedding or removal of
-// headers.
+// The "minimal" server: the least that a heartbeat needs with Fastify. It reads activations, checks tokens, signs and stores
+// telemetry as the service does, with the service's own functions, and has nothing else: no Nest, log, deadline, load shedding or
+// removal of headers.
 import pg from 'pg';
 import { Clock } from '../../../src/core/clock.js';
 import { AppLogger } from '../../../src/core/logger.js';
