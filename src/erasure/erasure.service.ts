@@ -212,40 +212,36 @@ export class ErasureService {
    * that was cancelled after the backup is cancelled again.
    */
   async replay(): Promise<void> {
-    // The time limits of requests do not apply here: a slow database must not prevent a start.
-    await withMaintenanceConnection(this.databaseUrl.value, async (dataSource) => {
-      const records = await this.loadRecords(dataSource);
-      if (records.erased.length + records.cancelled.length === 0) return;
-      await dataSource.transaction((manager) => this.replayIn(manager, records));
-    });
-  }
-
-  private async replayIn(manager: EntityManager, { erased, cancelled }: RecordedErasures): Promise<void> {
-    const now = this.clock.now();
     const { taxRetentionYears } = this.config;
-    await this.cancelWaiting(manager, cancelled);
-    await reapplyErasures(manager, erased, now, taxRetentionYears);
-    const hash = (email: string) => this.records.hashAddress(email);
-    const addresses = await findErasedAddresses(manager, erased, hash, now);
-    for (const address of addresses) await clearErasedAddress(manager, address, now);
-    const openRequests = await queryRows<{ id: string; email: string }>(
-      manager,
-      `select id, email from erasure_request r where email is not null and (id = any($1) or exists
-         (select 1 from unnest($2::text[], $3::timestamptz[]) as erased (email, at)
-          where erased.email = r.email and r.received_on < erased.at::date))
-       for update`,
-      [
-        erased.flatMap(({ erasure_request }) => erasure_request),
-        addresses.map(({ email }) => email),
-        addresses.map(({ at }) => at),
-      ],
-    );
-    for (const { id, email } of openRequests) {
-      const recordedIds = toRowIds(erased.filter(({ erasure_request }) => erasure_request.includes(id)));
-      const rowIds = await excludeReassignedLicenses(manager, recordedIds);
-      const result = await erasePersonalData(manager, rowIds, now, taxRetentionYears);
-      await this.complete(manager, id, email, result, now);
-    }
+    // The time limits of requests do not apply here: a slow database must not prevent a start.
+    await this.inMaintenanceTransaction(async (manager) => {
+      const { erased, cancelled } = await this.loadRecords(manager);
+      if (erased.length + cancelled.length === 0) return;
+      const now = this.clock.now();
+      await this.cancelWaiting(manager, cancelled);
+      await reapplyErasures(manager, erased, now, taxRetentionYears);
+      const hash = (email: string) => this.records.hashAddress(email);
+      const addresses = await findErasedAddresses(manager, erased, hash, now);
+      for (const address of addresses) await clearErasedAddress(manager, address, now);
+      const openRequests = await queryRows<{ id: string; email: string }>(
+        manager,
+        `select id, email from erasure_request r where email is not null and (id = any($1) or exists
+           (select 1 from unnest($2::text[], $3::timestamptz[]) as erased (email, at)
+            where erased.email = r.email and r.received_on < erased.at::date))
+         for update`,
+        [
+          erased.flatMap(({ erasure_request }) => erasure_request),
+          addresses.map(({ email }) => email),
+          addresses.map(({ at }) => at),
+        ],
+      );
+      for (const { id, email } of openRequests) {
+        const recordedIds = toRowIds(erased.filter(({ erasure_request }) => erasure_request.includes(id)));
+        const rowIds = await excludeReassignedLicenses(manager, recordedIds);
+        const result = await erasePersonalData(manager, rowIds, now, taxRetentionYears);
+        await this.complete(manager, id, email, result, now);
+      }
+    });
   }
 
   /**
