@@ -24,7 +24,7 @@ const linesWithBannedWords = (path: string, text: string): string[] =>
     return words.length > 0 ? [`${path}:${index + 1}: ${words.join(', ')}`] : [];
   });
 
-/** The first arguments of `describe`, `test` and `test.each(…)` in a file, each after its path. */
+/** The first arguments of `describe`, `test`, `test.each(…)`, `testWith(…)` and the like in a file, each after its path. */
 function testNames(path: string): string[] {
   const names: string[] = [];
   const visit = (node: ts.Node): void => {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { resendEvents } from '../../src/events/event-selection.js';
 import { EVENT_TIMES } from '../../src/events/outgoing-event.js';
@@ -15,7 +15,6 @@ async function startWith(pauses: { pollMs: number; failurePauseMs: number }): Pr
   sending = await startSending();
 }
 
-beforeEach(() => void Object.assign(EVENT_TIMES, times));
 // The service is closed while its pause is endless: a shutdown ends the pause.
 afterEach(async () => {
   await sending.service.close();
