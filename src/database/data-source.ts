@@ -140,7 +140,7 @@ export async function withMaintenanceConnection<T>(
   }
 }
 
-/** Creates the pool of the job queue, so that jobs never delay requests. @param max the largest number of connections */
+/** Creates a pool for the job queue or for events, so that they never delay requests. @param max the largest number of connections */
 export function jobsPool(databaseUrl: string, max = 4): pg.Pool {
   const { url, pool: options } = addressAndOptions(databaseUrl);
   const pool = new SingleReleasePool({
@@ -149,6 +149,7 @@ export function jobsPool(databaseUrl: string, max = 4): pg.Pool {
     // PostgreSQL detects within a minute that the host of an instance has disappeared, and other instances take over its jobs.
     options: `${options.options} -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3`,
     max,
+    application_name: 'mooring (jobs)',
     connectionTimeoutMillis: 5_000,
     statement_timeout: 10_000,
     keepAlive: true,

@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import { resendEvents } from '../../src/events/event-selection.js';
 import { EVENT_TIMES } from '../../src/events/outgoing-event.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
+import { until } from '../support/until.js';
 import { startSending, untilSent, type Sending } from './harness.js';
 
 /** Longer than a test may take, so a test in which this pause has effect fails. */
@@ -13,6 +14,15 @@ let sending: Sending;
 async function startWith(pauses: { pollMs: number; failurePauseMs: number }): Promise<void> {
   Object.assign(EVENT_TIMES, pauses);
   sending = await startSending();
+}
+
+/** The time of the last statement on the instance's connection for events; null before its first one. */
+async function lastStatementTime(): Promise<string | null> {
+  const [row] = await sending.service.sql<{ at: string | null }>(
+    `select max(state_change)::text as at from pg_stat_activity
+     where datname = current_database() and application_name = 'mooring (jobs)'`,
+  );
+  return row!.at;
 }
 
 // The service is closed while its pause is endless: a shutdown ends the pause.
@@ -27,6 +37,16 @@ test('an instance without events looks for new ones after the pause for this', a
     await sending.service.issue();
     await sending.receiver.until(count);
   }
+});
+
+test('an instance without events asks the database nothing during its pause', async () => {
+  await startWith({ pollMs: ENDLESS_MS, failurePauseMs: ENDLESS_MS });
+  // A loop without a pause would change the state of its connection between any two of these samples.
+  await until(async () => {
+    const first = await lastStatementTime();
+    for (let sample = 0; sample < 50; sample += 1) if ((await lastStatementTime()) !== first) return false;
+    return first !== null;
+  });
 });
 
 test('after a round with a delivery the next one follows at once', async () => {
