@@ -30,7 +30,8 @@ ${describeErrors(describeWrongResponses(entries), CHECK_BEFORE_MEASUREMENT)}
 
 - **plain**: handwritten Fastify and \`pg\`, with one query after the other for each request.
 - **idiomatic**: NestJS and TypeORM as in their guides: repositories, relations, \`save\`, class-validator.
-- **minimal**: Fastify with the statements, the check and the signature of the service, and nothing else: the floor of a heartbeat.
+- **minimal**: the floor. For a heartbeat, Fastify with the statements, the check and the signature of the service, and nothing
+  else; for the manifest, Node's server with the prepared responses of the service.
 - **constant**: Fastify with one route that answers a constant of the manifest's size.
 
 All use the same tables, license rules, pool size and Node. The other servers write no log, shed no load and make no request
@@ -84,19 +85,22 @@ const ratioCells = ([requestKind, servers]) => [
 /** The largest processor time of a heartbeat, in units of that of the constant. */
 const MAX_UNITS = 5;
 
-/** What a heartbeat takes at least: a request of HTTP, and the signature of its token. */
-function describeFloors({ heartbeat, telemetry, manifest }, signatureUs) {
+/** What a heartbeat takes at least, a request of HTTP and the signature of its token, and how fast the floor of each kind is. */
+function describeFloors({ heartbeat, telemetry, manifest, manifest_304 }, signatureUs) {
   if (!heartbeat?.service.processorUs || !manifest) return '';
   const [own, constant] = [heartbeat.service.processorUs, manifest.constant.processorUs];
   const minimal = heartbeat.minimal.processorUs;
-  const minimalTimes = (servers, name) => (servers[name].ratio / servers.minimal.ratio).toFixed(1);
+  const minimalTimes = (servers, name) => (servers[name].ratio / servers.minimal.ratio).toFixed(2);
   const withTelemetry = telemetry
     ? `, and with telemetry ${minimalTimes(telemetry, 'plain')} times as fast as plain`
+    : '';
+  const withManifest = manifest_304
+    ? `\nFor the manifest, it is ${minimalTimes(manifest, 'constant')} times as fast as the constant with a 200, and ${minimalTimes(manifest_304, 'constant')} times with a 304.`
     : '';
   return `A heartbeat takes ${(own / constant).toFixed(1)} times the processor time of the constant, in the server alone (goal: at most ${MAX_UNITS}, ${reachedOrMissed(own / constant <= MAX_UNITS)}). Two
 parts of it have a floor: the request, which takes the constant ${formatCount(constant)} µs, and the signature of the new token, for which OpenSSL needs ${signatureUs.toFixed(1)} µs.
 They are ${Math.round(((constant + signatureUs) / own) * 100)} % of the heartbeat. The minimal server takes ${(minimal / constant).toFixed(1)} times the processor time of the constant, and
-would be ${minimalTimes(heartbeat, 'plain')} times as fast as plain and ${minimalTimes(heartbeat, 'idiomatic')} times as fast as idiomatic${withTelemetry}.
+would be ${minimalTimes(heartbeat, 'plain')} times as fast as plain and ${minimalTimes(heartbeat, 'idiomatic')} times as fast as idiomatic${withTelemetry}.${withManifest}
 `;
 }
 

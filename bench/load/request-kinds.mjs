@@ -17,13 +17,13 @@ export const REQUEST_KINDS = {
   },
   manifest: {
     title: 'manifest, 200',
-    servers: ['service', 'constant'],
+    servers: ['service', 'minimal', 'constant'],
     status: 200,
     goals: { constant: 0.95 },
   },
   manifest_304: {
     title: 'manifest, 304',
-    servers: ['service', 'constant'],
+    servers: ['service', 'minimal', 'constant'],
     status: 304,
     goals: { constant: 0.95 },
   },

@@ -1,13 +1,16 @@
-// The "minimal" server: the least that a heartbeat needs with Fastify. It reads activations, checks tokens, signs and stores
-// telemetry as the service does, with the service's own functions, and has nothing else: no Nest, log, deadline, load shedding or
-// removal of headers.
+// The "minimal" server: the least that a heartbeat needs with Fastify, and that the manifest needs without it. It reads activations,
+// checks tokens, signs, stores telemetry and prepares the manifest's responses as the service does, with the service's own functions,
+// and has nothing else: no Nest, log, deadline, load shedding or removal of headers.
+import { hash } from 'node:crypto';
 import pg from 'pg';
 import { Clock } from '../../../src/core/clock.js';
 import { AppLogger } from '../../../src/core/logger.js';
 import { Batch } from '../../../src/database/batch.js';
 import { orderRowsByIds, READ_ACTIVATIONS } from '../../../src/heartbeat/activation-reads.js';
+import { answerFirst } from '../../../src/http/limits/answer-first.js';
 import { problem } from '../../../src/http/problems/problem.js';
 import { verifyLicenseToken } from '../../../src/keys/tokens/license-token.js';
+import { MANIFEST_PATH, ManifestResponses } from '../../../src/manifest/manifest-responses.js';
 import { TelemetryStore } from '../../../src/telemetry/telemetry.store.js';
 import { listenWith } from './fastify.mjs';
 import { checkLicense, databaseUrl, POOL_SIZE, PRODUCT, ring, tokenResponseFor } from './shared.ts';
@@ -36,7 +39,20 @@ async function heartbeat({ token, app_version, telemetry }) {
   return { ...answer, telemetry: await store.store(telemetry, TELEMETRY_TIMEOUT_MS) };
 }
 
+const manifest = process.env.CONSTANT_BODY;
+const manifests = new ManifestResponses({
+  live: { body: manifest, etag: `"${hash('sha256', manifest, 'base64url')}"` },
+});
+
+function answerManifest(request, response) {
+  if (request.url !== MANIFEST_PATH) return false;
+  const { status, headers, body } = manifests.respond(request.headers['if-none-match']);
+  response.writeHead(status, headers).end(body);
+  return true;
+}
+
 export const listen = () =>
   listenWith(pool, (fastify) => {
     fastify.post('/v1/heartbeat', ({ body }) => heartbeat(body));
+    answerFirst(fastify.server, answerManifest);
   });
