@@ -117,7 +117,7 @@ export interface DecisionMails {
   readonly unnamed_machine: string;
   /** The paragraphs of the mail about a release. `{product}`, `{machine}` and `{reason}` stand for values. */
   readonly release: readonly string[];
-  /** The same of the mail about a declined release request. */
+  /** The paragraphs of the mail about a declined release request, with the same placeholders. */
   readonly decline: readonly string[];
 }
 
@@ -430,7 +430,7 @@ export interface PrivacyData {
   readonly tables: readonly {
     readonly name: string;
     readonly what: string;
-    /** For how long and from when, or why no retention rule deletes the rows. Null for a table that is none of the service. */
+    /** For how long and from when, or why no retention rule deletes the rows. Null for a table that does not belong to the service. */
     readonly kept: string | null;
     /** Whether a retention rule deletes the rows. Otherwise they are kept, moved to another table, removed by people, or deleted together with the rows that they belong to. */
     readonly leaves: boolean;
@@ -539,7 +539,7 @@ export interface ServiceStatusAnswer {
     readonly late: number;
     /** Mails with a failed attempt, including those after their last attempt. */
     readonly failed: number;
-    /** The mails with a failed attempt, oldest first. */
+    /** The mails with a failed attempt, oldest first, and sign-in codes last. */
     readonly failing: readonly FailingMail[];
   };
   readonly events: EventBacklog;
