@@ -191,7 +191,7 @@ test.each([
 });
 
 test('a license is deleted with its activations and their release requests', async () => {
-  const ids = await Promise.all(
+  const rowSets = await Promise.all(
     [{ ended_at: '2025-11-20' }, { ended_at: '2025-11-21' }].map(async (end) => {
       const license = await harness.insert('license', end);
       const ended = { ended_at: '2026-10-20', ended_reason: 'released' };
@@ -202,7 +202,7 @@ test('a license is deleted with its activations and their release requests', asy
   );
   // The second license ended a day later, so it is not due.
   expect((await harness.run(NOW)).deleted).toEqual({ license: 1 });
-  for (const [index, { license, activation, request }] of ids.entries()) {
+  for (const [index, { license, activation, request }] of rowSets.entries()) {
     expect([
       await exists('license', license),
       await exists('activation', activation),

@@ -48,7 +48,7 @@ async function detachHalfway(month: string, interrupt: (pid: number) => Promise<
   expect(await pendingDetaches()).toEqual([`telemetry_${month}`]);
 }
 
-test('a month of more rows than a 32-bit number holds is dropped and counted', async () => {
+test('a month of more rows than a signed 32-bit integer can count is dropped and counted', async () => {
   await harness.sql(`update pg_class set reltuples = 3e9 where relname = 'telemetry_2024_09'`);
   expect((await harness.run(NOW)).deleted['telemetry']).toBe(3_000_000_000 + 4 + 5);
   await expectFinished();

@@ -133,7 +133,7 @@ test('a refund and an erasure set the end of a license that has none, and change
   expect(await Promise.all([revoked.license_id, expired].map(changedAt))).toEqual([NOW, NOW]);
 });
 
-test('every path that ends an activation records the current time as its end', async () => {
+test('a release, a refund, an erasure and its replay record the current time as the end of the activation', async () => {
   // Each license expired long before, so that its expiry would show as a wrong end of the activation.
   const purchase = await recordPurchase();
   const email = 'ada@example.com';

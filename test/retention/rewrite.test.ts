@@ -24,7 +24,7 @@ const withRunner = <T>(work: (runner: QueryRunner) => Promise<T>) =>
 const setRewrittenAt = (table: string, at: Date) =>
   harness.sql('update file_rewrite set rewritten_at = $2 where table_name = $1', [table, at]);
 
-/** Whether the file of a table is due at NOW, so long after its last rewrite. */
+/** Whether the file of a table is due at NOW, if its last rewrite was `ageMs` earlier. */
 async function isDue(table: string, ageMs: number, largeTableHour = 3): Promise<boolean> {
   await setRewrittenAt(table, new Date(NOW.getTime() - ageMs));
   return (await withRunner((runner) => tablesToRewrite(runner, NOW, largeTableHour))).includes(table);
@@ -87,7 +87,7 @@ test('a table that only an earlier version has recorded is not rewritten', async
   expect(await isDue('no_such_table', 1_000 * HOUR_MS)).toBe(false);
 });
 
-/** Tables without personal data: anonymous telemetry, counts, names of jobs and random bytes. */
+/** Tables without personal data, such as anonymous telemetry, counts, names of jobs and random bytes. */
 const TABLES_WITHOUT_PERSONAL_DATA = [
   'event_recording',
   // Ids of licenses and activations, which lead to no person once their rows are erased.
