@@ -10,7 +10,7 @@ const codePoint = fc
 /** Characters that consist of several code points, and characters that faulty code often drops. */
 const unusual = fc.constantFrom('e\u0301', '👩‍💻', '🇫🇮', '\u0000', '\u200b', '\ufeff', '\u2028');
 
-/** The units `grapheme` and `binary` of fast-check are not used, because they keep tables of 85 MB in memory. */
+/** The units `grapheme` and `binary` of fast-check are not used here, because they keep tables of 85 MB in memory. */
 const character = fc.oneof(fc.string({ minLength: 1, maxLength: 1 }), codePoint, unusual);
 
 /** Generates any text that is valid in UTF-8. */

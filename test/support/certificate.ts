@@ -19,6 +19,7 @@ export const sequence = (...content: Buffer[]) => der(0x30, ...content);
 const oid = (hex: string) => der(0x06, Buffer.from(hex, 'hex'));
 /** Encodes an extension of a certificate. @param id its object identifier, in hexadecimal digits */
 export const extension = (id: string, value: Buffer) => sequence(oid(id), der(0x04, value));
+/** Encodes a time as a GeneralizedTime, such as 20261120130000Z. */
 const time = (at: Date) => der(0x18, Buffer.from(at.toISOString().replaceAll(/[-:T]|\.\d+/g, '')));
 
 const ECDSA_WITH_SHA256 = sequence(oid('2a8648ce3d040302'));
@@ -64,6 +65,7 @@ export function signCertificate(content: CertificateContent, issuerKey: KeyObjec
 export function makeCertificate(host: string, days = 2): Certificate {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const isAddress = /^[\d.]+$/.test(host);
+  // A GeneralName of RFC 5280: an IP address [7] or a DNS name [2].
   const alternative = isAddress
     ? der(0x87, Buffer.from(host.split('.').map(Number)))
     : der(0x82, Buffer.from(host));

@@ -61,7 +61,7 @@ export class FakeClock extends Clock {
     return this.#elapsed;
   }
 
-  /** Sets the clock ahead without advancing the monotonic clock, as on a machine with a wrong clock. */
+  /** Changes the time without the monotonic clock, as on a machine with a wrong clock. @param milliseconds negative: backwards */
   jump(milliseconds: number): void {
     this.time = new Date(this.time.getTime() + milliseconds);
   }
@@ -124,7 +124,7 @@ const SELECT_CONNECTIONS =
   "select from pg_stat_activity where datname = $1 and backend_type = 'client backend'";
 
 /**
- * Executes a statement in the database `postgres`.
+ * Executes a statement in the default database of the server.
  * @param database a database whose connections should end first, because errors of cut connections could reach the next test file
  */
 async function executeAsAdmin(server: string, sql: string, database?: string): Promise<void> {
@@ -344,7 +344,7 @@ export function machineId(name: string): string {
   return hash('sha256', name);
 }
 
-/** Makes a request to any service over the socket. An object is sent as JSON, a string or buffer unchanged. */
+/** Makes a request to any service, and checks the response as `Service.call` does. A string or buffer is sent unchanged. */
 export async function call(
   base: string,
   method: string,

@@ -240,7 +240,7 @@ function isAlone(bytes: Buffer, from: number, to: number): boolean {
   return ![from - 1, to].some((at) => WORD.test(String.fromCharCode(bytes[at] ?? 0)));
 }
 
-/** A write-ahead log without the headers of its 8 KiB pages (40 bytes, then 24 bytes each), which could divide a form. */
+/** A write-ahead log without the headers of its 8 KiB pages (40 bytes in the first, 24 in others), which could divide a form. */
 function withoutPageHeaders(log: Buffer): Buffer {
   const pages = Array.from({ length: Math.ceil(log.length / 8192) }, (_each, page) =>
     log.subarray(page * 8192 + (page === 0 ? 40 : 24), (page + 1) * 8192),

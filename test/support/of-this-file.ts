@@ -14,8 +14,8 @@ export function ofThisFile<Value>(make: () => Value): () => Value {
 }
 
 /**
- * Runs a function when the current test file has ended, also if it failed or could not be loaded. The last one runs first. Unlike
- * `afterAll`, it may be called within a test.
+ * Runs a function when the current test file has ended, also if it failed or could not be loaded. The function of the last call
+ * runs first. Unlike `afterAll`, this may be called within a test.
  */
 export function afterThisFile(work: () => unknown): void {
   const store = globalThis as { [key: symbol]: (() => unknown)[] | undefined };

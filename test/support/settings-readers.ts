@@ -34,8 +34,8 @@ function assignmentsIn(text: string, comment: RegExp): [name: string, value: str
 
 /**
  * Reads a file by the rules of `EnvironmentFile=` in systemd.exec(5): in single quotes nothing is special, in double quotes a backslash
- * escapes `"`, a backslash, a backtick and `$` and stays before others, and outside it escapes any character. Values of several
- * lines are left out, because no settings file has one.
+ * escapes `"`, a backslash, a backtick and `$` and stays before others, and outside quotes it escapes any character. Values of
+ * several lines are left out, because no settings file has one.
  */
 export const readAsSystemd = (text: string): Settings =>
   Object.fromEntries(

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** A condition that holds too late fails before the timeout of the test (`jest.config.js`), which would not name it. */
+/** Shorter than the timeout of the test (`jest.config.js`), whose error would not name the condition. */
 const LIMIT_MS = 300_000;
 
 /** Waits until a condition holds. After five minutes it throws an error with the source text of the condition. */

@@ -160,7 +160,7 @@ export async function waitUntilUsed(instance: ServerProcess): Promise<number> {
   return performance.now() - since;
 }
 
-/** The final response to a call, and the number of attempts that got no response of an instance. */
+/** The final response to a call, and the number of attempts that got no response from an instance. */
 export interface RetriedAnswer extends Timed {
   readonly brokenAttempts: number;
 }
@@ -184,6 +184,6 @@ export async function callUntilAnswered(
     else if (answer.status !== 503) return { ...answer, brokenAttempts };
   }
   throw new Error(
-    `${name} got no response other than 503; ${brokenAttempts} attempts got no response of an instance.`,
+    `${name} got no response other than 503; ${brokenAttempts} attempts got no response from an instance.`,
   );
 }

@@ -75,6 +75,7 @@ class Upstream {
       this.#received = Buffer.concat([this.#received, bytes]);
       let end = 0;
       let isIdle = false;
+      // A message is one byte for its type, and four for its length, which does not include the type.
       while (
         this.#received.length >= end + 5 &&
         this.#received.length > end + this.#received.readUInt32BE(end + 1)

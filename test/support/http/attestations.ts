@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { der, extension, sequence, signCertificate } from '../certificate.js';
-import { cborBytes, cborText, type Attestation, type NewCredential } from './authenticator.js';
+import { cborBytes, cborMapHead, cborText, type Attestation, type NewCredential } from './authenticator.js';
 
 /** ES256 (-7) in CBOR. */
 const ES256 = Buffer.from([0x26]);
@@ -11,7 +11,7 @@ const ANDROID_KEY_DESCRIPTION = '2b06010401d679020111';
 export const selfAttestation = ({ signature }: NewCredential): Attestation => ({
   format: 'packed',
   statement: Buffer.concat([
-    Buffer.from([0xa2]),
+    cborMapHead(2),
     cborText('alg'),
     ES256,
     cborText('sig'),
@@ -38,12 +38,13 @@ export const androidKeyAttestation =
     return {
       format: 'android-key',
       statement: Buffer.concat([
-        Buffer.from([0xa3]),
+        cborMapHead(3),
         cborText('alg'),
         ES256,
         cborText('sig'),
         cborBytes(signature),
         cborText('x5c'),
+        // The head of an array.
         Buffer.from([0x80 | certificates.length]),
         ...certificates.map(cborBytes),
       ]),

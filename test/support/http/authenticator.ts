@@ -14,7 +14,7 @@ export interface Forgery {
   readonly attestation?: (credential: NewCredential) => Attestation;
 }
 
-/** What an attestation is about: a new credential, and its signature of the answer. */
+/** What an attestation is about: a new credential, and its signature of the authenticator data and the client data. */
 export interface NewCredential {
   readonly publicKey: KeyObject;
   readonly clientDataHash: Buffer;
@@ -41,7 +41,7 @@ interface RequestOptions {
 const PRESENT_AND_VERIFIED = 0x05;
 const HAS_CREDENTIAL = 0x40;
 /** No statement: an empty map. */
-const NO_ATTESTATION: Attestation = { format: 'none', statement: Buffer.from([0xa0]) };
+const NO_ATTESTATION: Attestation = { format: 'none', statement: cborMapHead(0) };
 
 /** A software authenticator (WebAuthn, ES256) with one discoverable credential and a signature counter. */
 export class Authenticator {
@@ -72,7 +72,7 @@ export class Authenticator {
     const { format, statement } =
       forgery.attestation?.({ publicKey, clientDataHash, signature }) ?? NO_ATTESTATION;
     const attestationObject = Buffer.concat([
-      Buffer.from([0xa3]),
+      cborMapHead(3),
       cborText('fmt'),
       cborText(format),
       cborText('attStmt'),
@@ -131,6 +131,11 @@ function forgedClientData({ origin, challenge, type }: Forgery): Forgery {
 function credentialBody(id: Buffer, response: Record<string, unknown>): Record<string, unknown> {
   const text = id.toString('base64url');
   return { id: text, rawId: text, type: 'public-key', clientExtensionResults: {}, response };
+}
+
+/** Encodes the head of a map with this number of members, which is below 24. */
+export function cborMapHead(size: number): Buffer {
+  return Buffer.from([0xa0 | size]);
 }
 
 export function cborText(text: string): Buffer {

@@ -7,7 +7,7 @@ import { ofThisFile } from '../of-this-file.js';
 
 /*
  * Checks responses against docs/openapi.yaml. A status, media type, body or member that the document does not describe is a
- * violation. Of the headers that it does not describe, only those of FORBIDDEN_HEADERS are.
+ * violation. A header that it does not describe is one only if it is in FORBIDDEN_HEADERS.
  */
 
 interface Header {

@@ -52,7 +52,7 @@ export class Terminal {
     return join(this.dir, name);
   }
 
-  /** Starts a program of the build in the temporary folder, with these settings as its whole environment. */
+  /** Starts a program of the build in the temporary folder, with the settings of this terminal and of `env` in its environment. */
   start(program: string, args: readonly string[], env: RunOptions['env'] = {}): ChildProcess {
     return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, ...args], {
       cwd: this.dir,
@@ -108,7 +108,7 @@ export class Terminal {
     throw new Error(`mooring ${args.join(' ')} ended with ${run.code}: ${run.stderr}${run.stdout}`);
   }
 
-  /** Makes the secrets of a production deployment in a folder. @returns the settings of production that name them */
+  /** Makes the secrets of a production deployment in a folder. @returns the settings of production that contain or name them */
   async init(dir: string): Promise<{ NODE_ENV: string; LICENSE_KEY_SECRET: string; TOKEN_KEYS_DIR: string }> {
     const { settings_file } = await this.json(['init', dir]);
     const { NODE_ENV, LICENSE_KEY_SECRET, TOKEN_KEYS_DIR } = parseEnv(readFileSync(settings_file, 'utf8'));
@@ -135,7 +135,7 @@ export const WITHOUT_SERVER = { DATABASE_URL: undefined, DATA_DIR: '/nonexistent
 export const PASSPHRASE = 'correct horse';
 export const imageUrl = (version: string) => `https://dl.example.com/App-${version}.dmg`;
 
-/** The smallest file that `manifest sign` takes for a disk image: its last 512 bytes begin with `koly`. */
+/** A file that `manifest sign` takes for a disk image: its last 512 bytes begin with `koly`. */
 export const DISK_IMAGE = `an image${'koly'.padEnd(512, '.')}`;
 
 /** A publisher's folder with an image and two trusted keys: `one.pem`, which is encrypted, and `two.pem`, which is not. */

@@ -8,7 +8,7 @@ import { baseEnvironment } from './server-process.js';
 import { temporaryFolder } from '../folders.js';
 
 interface Options {
-  /** The path of the settings file, if it is not that of `settingsDir`. */
+  /** The path of the settings file, if it is not the one in `settingsDir`. */
   readonly settings?: string;
   /** Who calls the command, as far as the command can see: `root`, or the user of the service. */
   readonly user?: 'root' | 'mooring';

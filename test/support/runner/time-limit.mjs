@@ -1,6 +1,6 @@
 /** The global object in which Jest stores the time limit that a test file has set. */
 const TEST_TIMEOUT = Symbol.for('TEST_TIMEOUT_SYMBOL');
-/** Otherwise the time limit of a hook (`testTimeout` in jest.config.js). */
+/** The time limit of a hook if the test file has set none (`testTimeout` in jest.config.js). */
 const DEFAULT_LIMIT_MS = 600_000;
 
 /** Waits as long for work as Jest does for a hook. Jest has no limit for the loading and the end of a test file. */
