@@ -7,6 +7,8 @@ import { Random } from '../client/random.js';
 const SEED = Number(process.env['MOORING_SEED'] ?? randomInt(2 ** 31));
 console.info(`MOORING_SEED=${SEED}`);
 
+/** Parameters of `Admission`: whether a request is a background request, and whether it may wait for a slot. */
+const [HEARTBEAT, PERSON, MAY_WAIT] = [true, false, true];
 const LIMITS = { waitingMs: 500, maxQueuedMs: 250, concurrentRequests: 2_000 };
 
 /** An admission whose clock, queue and load the test sets. */
@@ -34,7 +36,7 @@ test('a heartbeat is refused when connections wait for longer than the limit, an
   const { state, admission } = createAdmission();
   const decisions = [0, 500, 501, 1_000, 1_001].map((waitingMs) => {
     state.waitingMs = waitingMs;
-    return [admission.refusal(true), admission.refusal(false)];
+    return [admission.refusal(HEARTBEAT), admission.refusal(PERSON)];
   });
   expect(decisions).toEqual([
     [undefined, undefined],
@@ -49,36 +51,36 @@ test('a queue that is never empty and short is no reason for a refusal', () => {
   const { state, admission, answer } = createAdmission();
   answer(1_000, 1_000);
   Object.assign(state, { waitingMs: 60_000, length: 499 });
-  expect(admission.refusal(true)).toBeUndefined();
+  expect(admission.refusal(HEARTBEAT)).toBeUndefined();
   state.length = 501;
-  expect([admission.refusal(true), admission.refusal(false)]).toEqual(['waiting_time', undefined]);
+  expect([admission.refusal(HEARTBEAT), admission.refusal(PERSON)]).toEqual(['waiting_time', undefined]);
 });
 
-test('a limit of 0 turns off the refusals by waiting time, and not that by the number in progress', () => {
+test('a limit of 0 turns off the refusals by waiting time, and not those by the number in progress', () => {
   const { state, admission, answer } = createAdmission({ ...LIMITS, waitingMs: 0 });
   answer(100, 1_000);
   Object.assign(state, { waitingMs: 60_000, underWay: 1_999 });
-  expect(admission.refusal(true)).toBeUndefined();
+  expect(admission.refusal(HEARTBEAT)).toBeUndefined();
   state.underWay = 2_000;
-  expect(admission.refusal(false)).toBe('concurrent_requests');
+  expect(admission.refusal(PERSON)).toBe('concurrent_requests');
 });
 
 test('as many requests have a slot as the service answers in half of the limit; the last fifth is for requests of people', () => {
   const { state, admission, answer } = createAdmission();
   state.underWay = 1_999;
   // Nothing was measured yet.
-  expect(admission.freeSlots(true)).toBe(Infinity);
+  expect(admission.freeSlots(HEARTBEAT)).toBe(Infinity);
   answer(1_000, 1_000);
   expect(admission.perSecond).toBeCloseTo(1_000);
   state.underWay = 150;
-  expect([admission.freeSlots(true), admission.freeSlots(false)].map(Math.round)).toEqual([50, 100]);
-  expect([admission.refusal(true), admission.refusal(false)]).toEqual([undefined, undefined]);
+  expect([admission.freeSlots(HEARTBEAT), admission.freeSlots(PERSON)].map(Math.round)).toEqual([50, 100]);
+  expect([admission.refusal(HEARTBEAT), admission.refusal(PERSON)]).toEqual([undefined, undefined]);
   state.underWay = 200;
-  expect([admission.refusal(true), admission.refusal(true, true)]).toEqual([
+  expect([admission.refusal(HEARTBEAT), admission.refusal(HEARTBEAT, MAY_WAIT)]).toEqual([
     'concurrent_requests',
     undefined,
   ]);
-  expect(admission.refusal(false)).toBeUndefined();
+  expect(admission.refusal(PERSON)).toBeUndefined();
 });
 
 test('an idle service is not taken for a slow one, and a slow one still has a hundred slots', () => {
@@ -88,10 +90,10 @@ test('an idle service is not taken for a slow one, and a slow one still has a hu
   answer(100, 100_000);
   expect(admission.perSecond).toBeCloseTo(1);
   state.underWay = 79;
-  expect(admission.freeSlots(true)).toBe(1);
+  expect(admission.freeSlots(HEARTBEAT)).toBe(1);
 });
 
-test('the measured rate rises at once and falls slowly, because a busy service may only have refused much', () => {
+test('the measured rate rises at once and falls slowly, because few answers may only mean that many requests were refused', () => {
   const { admission, answer } = createAdmission();
   answer(1_000, 1_000);
   answer(500, 1_000);
@@ -100,7 +102,7 @@ test('the measured rate rises at once and falls slowly, because a busy service m
   expect(admission.perSecond).toBeCloseTo(4_000);
 });
 
-test('however many requests arrive, most of the time is left for answers', () => {
+test('however many requests arrive, a service refuses at most two for each answer, in addition to its first 500', () => {
   const random = new Random(SEED);
   const { state, admission } = createAdmission();
   // The queue is always long.
@@ -113,7 +115,7 @@ test('however many requests arrive, most of the time is left for answers', () =>
       admission.answered();
     }
   }
-  // A service without load has a budget of 500 refusals. Each answer then adds two.
+  // The budget begins with 500 refusals, and each answer adds two.
   expect(refusals).toBeLessThanOrEqual(500 + 2 * answers);
   expect(refusals).toBeGreaterThan(1.9 * answers);
 });

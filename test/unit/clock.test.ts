@@ -116,7 +116,7 @@ describe('a wall clock that is compared with the monotonic clock', () => {
     expect(clock.hasJumpedAhead()).toBe(true);
   });
 
-  test('slewing by NTP, a step of seconds, and less than an hour of system sleep do not count as a jump', () => {
+  test('a step of seconds by NTP, and less than an hour of system sleep, do not count as a jump', () => {
     const clock = runningClock();
     for (let day = 0; day < 400; day++) {
       clock.advance(DAY_MS);

@@ -73,7 +73,7 @@ const PRIMARY: HostAnswer = {
 };
 const OUTDATED = { ...PRIMARY, timeline: 1 };
 const STANDBY = { ...PRIMARY, is_standby: true };
-/** Hosts with these answers, of which `null` is none. */
+/** Hosts with these answers; null is a host that does not answer. */
 const hosts = (...answers: (HostAnswer | null)[]): HostState[] =>
   answers.map((answer, index) => ({
     address: `db${index + 1}`,
@@ -105,6 +105,7 @@ describe('the primary is', () => {
     ['none without an answer', [null, null], KNOWN, undefined],
   ] as const)('%s', (_text, answers, known, expected) => {
     expect(choice(hosts(...answers), known)).toBe(expected);
+    // The order of the hosts decides only between two names of one server.
     expect(choice(hosts(...answers).toReversed(), known)).toBe(
       expected === 'db1' && answers.every((each) => each === PRIMARY) ? 'db2' : expected,
     );

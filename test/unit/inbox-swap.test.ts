@@ -19,6 +19,7 @@ async function moveWithFailingSwap(code: string): Promise<{ swaps: number; error
 }
 
 test('only a swap that does not get its locks is tried again', async () => {
+  // The codes of PostgreSQL for insufficient privileges, and for a lock that is not available.
   expect(await moveWithFailingSwap('42501')).toEqual({ swaps: 1, error: new Error('swap') });
   expect(await moveWithFailingSwap('55P03')).toEqual({ swaps: 20, error: new Error('swap') });
 });

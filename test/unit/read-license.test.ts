@@ -99,12 +99,12 @@ describe('the machines', () => {
     const result = read(vendor, cells, more);
     return 'license' in result ? [result.license.machines_allowed, result.license.read.isUnlimited] : result;
   };
-  test('are the limit of the file, or any number if the vendor has no limit there', () => {
+  test('are the limit of the file, or unlimited if that is empty', () => {
     expect(machines('lemonsqueezy', { ...LEMON, activation_limit: '7' })).toEqual([7, false]);
     expect(machines('lemonsqueezy', { ...LEMON, activation_limit: '' })).toEqual([UNLIMITED, true]);
     expect(machines('keygen', { ...KEYGEN, maxMachines: '' }, { unlimitedMachines: 9 })).toEqual([9, true]);
   });
-  test('are the default for each of the quantity, if the file has no limits', () => {
+  test('are the default multiplied by the quantity, if the file has no limits', () => {
     expect(machines('gumroad', GUMROAD)).toEqual([3, false]);
     expect(machines('gumroad', { ...GUMROAD, Quantity: '4' })).toEqual([12, false]);
     expect(machines('paddle', PADDLE, { defaultMachines: 1 })).toEqual([1, false]);
@@ -138,7 +138,7 @@ test.each<[string, VendorName, Record<string, string>, object]>([
     { refusal: 'email must be an e-mail address of at most 254 characters' },
   ],
   [
-    'a word of no vendor',
+    'an unknown status',
     'lemonsqueezy',
     { ...LEMON, status: 'on hold' },
     { refusal: expect.stringMatching(/^status is unknown; known are active, /) },

@@ -13,7 +13,7 @@ afterEach(() => {
 
 const WAIT_MS = 500;
 
-/** A queue whose slots and refusals the test sets. `events` lists what happened to the requests. */
+/** A queue whose slots and refusals the test sets; one slot is for people only. `events` lists what happened to the requests. */
 function createQueue() {
   const state = { slots: 0, refusals: 0 };
   const events: string[] = [];
@@ -94,7 +94,7 @@ test('a request whose client has gone neither begins nor takes a refusal', () =>
   expect([events, state.refusals, queue.length]).toEqual([['first begins'], 1, 0]);
 });
 
-test('a request that has waited twice as long is refused without a budget', () => {
+test('a request that has waited for twice the limit is refused even without a budget', () => {
   const { events, arrive } = createQueue();
   arrive('first');
   jest.advanceTimersByTime(WAIT_MS);

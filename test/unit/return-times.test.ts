@@ -11,7 +11,7 @@ console.info(`MOORING_SEED=${SEED}`);
 const MINUTE_SECONDS = 60;
 const HOUR_SECONDS = 60 * MINUTE_SECONDS;
 
-/** Returns the times of requests that are refused within a few seconds. */
+/** Refuses requests, ten in each millisecond. @returns the seconds after which each may return */
 function refuse(count: number, perSecond: number, random: Random): number[] {
   const times = new ReturnTimes();
   return Array.from({ length: count }, (_, index) => times.next(index / 10, perSecond, random.unit()));
@@ -40,7 +40,7 @@ test('requests that are refused later return later, and after a pause the times 
   expect(next(500_000)).toBe(61);
 });
 
-test('no time is longer than the reference client waits', () => {
+test('no time is longer than the reference client waits; the requests beyond that return at random times', () => {
   const seconds = refuse(50_000, 1, new Random(1));
   expect(Math.max(...seconds)).toBeLessThanOrEqual(6 * HOUR_SECONDS);
   const late = seconds.slice(40_000);

@@ -7,7 +7,7 @@ import { optionalReasonField, reasonField } from '../../src/fields/reason.js';
 import { DailyLimit } from '../../src/telemetry/daily-limit.js';
 import { higherState, PURCHASE_STATES } from '../../src/purchases/purchase.rules.js';
 
-describe('the reason of a change by staff', () => {
+describe('a reason of staff or of a holder', () => {
   test.each([
     'x',
     'x'.repeat(500),
@@ -54,7 +54,7 @@ describe('the reason of a change by staff', () => {
     expect(optionalReasonField.parse(typed)).toBeNull(),
   );
 
-  test('of a holder is refused with a NUL alone', () =>
+  test('of a holder is refused if it is a NUL alone', () =>
     expect(optionalReasonField.parse('\0')).toBeInstanceOf(Invalid));
 });
 

@@ -56,8 +56,8 @@ test('if the application ships token keys, jose and the reference client accept 
     kid: trustedKey(x).key_id,
     key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }),
   }));
-  // Cases without shipped keys or without claims are left out. Jose accepts a signature in any encoding and ignores the times of a
-  // token, so expectations about these are left out too. It gets the public keys of all signers, also the one that is not shipped.
+  // Cases without shipped keys or without claims are left out. So are signatures in another encoding, which jose accepts, and
+  // tokens that are not believed because of their times. Jose ignores the times, and gets the public keys of all signers here.
   const compared = cases.filter(
     ({ name, token_keys, expected }) =>
       token_keys.length > 0 &&
