@@ -107,7 +107,7 @@ describe('enrolling', () => {
     await until(async () => (await mails()).length > 0);
     const [mail] = await mails();
     expect(mail!.subject).toBe('A new passkey signs you in to support');
-    // Staff are the support that the contact is for.
+    // SUPPORT_CONTACT is for holders, so a mail to staff does not name it.
     expect(mail!.text).not.toContain('help@vendor.example');
   });
 

@@ -59,7 +59,7 @@ describe('a link', () => {
     expect((await signIn(early)).status).toBe(204);
     service.clock.advance(1);
     expect((await signIn(late)).json.code).toBe('link_invalid');
-    service.clock.advance(3_600_000);
+    service.clock.advance(HOUR_MS);
     expect((await signIn(late)).json).toMatchObject({
       code: 'link_invalid',
       status: 403,

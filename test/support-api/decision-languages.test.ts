@@ -81,11 +81,11 @@ describe.each(Object.keys(DECISIONS) as Decision[])('%s', (decision) => {
     expect(license.release_requests).toMatchObject([{ id: request.id, language: stored }]);
     expect((await DECISIONS[decision](request)).status).toBe(200);
     expect(await decisionSubjects(decision, request)).toEqual([subjectOf(decision, mailed)]);
-    // The decision empties it.
+    // The decision removes the language of the request.
     expect(await readLanguages(request)).toEqual([null]);
   });
 
-  test('about a request in a language whose file was removed is mailed in that of MAIL_LANGUAGE', async () => {
+  test('about a request in a language whose file was removed is mailed in the language of MAIL_LANGUAGE', async () => {
     const request = await requestRelease('de');
     await service.sql(`update release_request set language = 'nl' where id = $1`, [request.id]);
     expect((await DECISIONS[decision](request)).status).toBe(200);
@@ -93,7 +93,7 @@ describe.each(Object.keys(DECISIONS) as Decision[])('%s', (decision) => {
   });
 });
 
-test('a release of a machine whose release was not requested is mailed in that of MAIL_LANGUAGE', async () => {
+test('a release of a machine without an open request is mailed in the language of MAIL_LANGUAGE', async () => {
   const request = await requestRelease('de');
   await DECISIONS['a decline'](request);
   await DECISIONS['a release of the machine'](request);
@@ -101,7 +101,7 @@ test('a release of a machine whose release was not requested is mailed in that o
   expect(subjects).toEqual([subjectOf('a release of the machine', MAIL_LANGUAGE)]);
 });
 
-test('the texts of the mails are listed in each language, with that of MAIL_LANGUAGE', async () => {
+test('the texts of the mails are listed in each language, with the value of MAIL_LANGUAGE', async () => {
   const { language, mails } = (await staff.get('release-requests/mails')).json;
   expect(language).toBe(MAIL_LANGUAGE);
   expect(mails.map((mail: { language: string }) => mail.language)).toEqual(['en', 'de', 'fr', 'ja']);

@@ -52,7 +52,7 @@ export function lastMailTo(harness: MailHarness, email: string): string {
   return harness.smtp.accepted.findLast(({ to }) => to.includes(email))!.text;
 }
 
-/** Whether a machine is active. */
+/** Whether an activation has not ended. */
 export const isActive = async (service: Service, activation_id: string): Promise<boolean> =>
   (await service.sql('select from activation where id = $1 and ended_at is null', [activation_id])).length ===
   1;

@@ -36,7 +36,7 @@ async function readAll(id: string, query: string): Promise<{ sizes: number[]; li
   return { sizes, licenses };
 }
 
-/** Inserts licenses with every status and expiry, several of them issued at the same time, to the microsecond. */
+/** Inserts licenses with every status and expiry, of which three each are issued in the same microsecond. @returns the id of one */
 async function insertReseller(email: string, count: number): Promise<string> {
   const { license_id } = await service.issue({ email });
   await service.sql(
