@@ -28,13 +28,13 @@ const HEARTBEATS_PER_CLIENT = 3;
 const ROWS = CLIENTS * HEARTBEATS_PER_CLIENT;
 /**
  * If rows show nothing about their machine, one of 200 guesses is right on average. A given set of k guesses is right with a
- * probability of at most 3^k / (600 · 599 · …), and there are (200 over k) such sets, so at least k are right with at most
- * 1/k!. For k = 13 that is less than 2 in 10,000,000,000.
+ * probability of at most 3^k / (600 · 599 · …), and there are 200 choose k such sets, so at least k are right with a
+ * probability of at most 1/k!. For k = 13 that is less than 2 in 10,000,000,000.
  */
 const IMPROBABLE_ROW_LINKS = 13;
 /**
- * In the same way: each of at most 599 pairs is right with a probability of 2/599, so 19 or more are right with less than 1 in
- * 10,000,000,000.
+ * In the same way: each of at most 599 pairs is right with a probability of 2/599, so 19 or more are right with a probability
+ * of less than 1 in 10,000,000,000.
  */
 const IMPROBABLE_MACHINE_LINKS = 19;
 /**
@@ -141,7 +141,7 @@ async function collectEvidence(
   const activations = await read(activation, `activated_at::date = '${day}'`);
   const rows = await read(telemetry, `received_on = '${day}'`);
   expect([activations.length, rows.length]).toEqual([CLIENTS, ROWS]);
-  const answers = await service.sql<{ client: number; beat: number }>(
+  const solution = await service.sql<{ client: number; beat: number }>(
     `select uptime_hours as client, cpu_cores as beat from ${telemetry} t where received_on = '${day}'
      order by t.tableoid, t.ctid`,
   );
@@ -149,9 +149,9 @@ async function collectEvidence(
     tables: { activations, rows },
     clientOf: {
       activations: activations.map(({ id }) => clients.get(id!)!),
-      rows: answers.map(({ client }) => client),
+      rows: solution.map(({ client }) => client),
     },
-    beatOf: answers.map(({ beat }) => beat),
+    beatOf: solution.map(({ beat }) => beat),
   };
 }
 

@@ -14,6 +14,7 @@ const FIELDS: Partial<Record<Table, readonly (keyof TelemetryValues)[]>> = {
   hardware: ['mac_model', 'soc_name'],
   detector_compute: ['detector_compute', 'detector_compute_units_resolved'],
 };
+/** The Mondays of the weeks. */
 const WEEKS = ['2026-10-26', '2026-11-02', '2026-11-09'];
 const RUN_DAY = '2026-11-16';
 

@@ -105,7 +105,7 @@ test('of many values that one client invents, the 200 most frequent of a table a
   expect(os_version.at(-1)).toEqual({ other: true, heartbeats: 11 * 280 });
 });
 
-test('a count of more heartbeats than a 32-bit number holds is shown', async () => {
+test('a count of more heartbeats than a signed 32-bit integer can hold is shown', async () => {
   const heartbeats = 3_000_000_000;
   await fleet.service.sql('insert into fleet_week values ($1)', [SUNDAY]);
   await fleet.service.sql(
