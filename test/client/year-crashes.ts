@@ -2,7 +2,7 @@ import type { Run } from './year-guarantees.js';
 
 /** Checks the crashes of a year: no signature is sent again after a confirmed heartbeat with it, or after the user has opted out. */
 export class Crashes {
-  /** The number of heartbeats with a signature. */
+  /** The number of heartbeats with a signature that the service has received, as `findWronglySent` counts them. */
   sent = 0;
   #count = 0;
   readonly #sinceOptOut: string[] = [];
@@ -22,6 +22,7 @@ export class Crashes {
     this.#sinceOptOut.splice(0).forEach((label) => this.#mustNotBeSent.add(label));
   }
 
+  /** Counts the heartbeats of a run with a signature. @returns a sentence for each of them that must not have been sent */
   *findWronglySent({ attempts }: Run): Generator<string> {
     for (const { received } of attempts) {
       const telemetry = received?.body?.['telemetry'] as Record<string, unknown> | undefined;
