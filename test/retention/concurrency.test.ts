@@ -4,8 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { FakeClock, Service } from '../support/harness.js';
 import { RetentionHarness } from './harness.js';
 
-/** How long a run waits for a lock (src/retention/retention.service.ts). */
-const LOCK_TIMEOUT_MS = 5_000;
+/** How long a step of a run that deletes rows waits for a lock (src/retention/retention.service.ts). */
+const STEP_LOCK_TIMEOUT_MS = 5_000;
 /** The limit for the slowest response during a run, in addition to CONTROL_FACTOR times the slowest of the control. */
 const ANSWER_LIMIT_MS = 2_000;
 /** How many times slower than the control a response may be. */
@@ -139,9 +139,9 @@ test('while a long transaction reads telemetry, a run gives up on that table aft
     deleted: { one_time_code: 1 },
     failed: [{ table: 'telemetry', error: { message: expect.stringContaining('lock timeout') } }],
   });
-  expect(took).toBeGreaterThanOrEqual(LOCK_TIMEOUT_MS);
+  expect(took).toBeGreaterThanOrEqual(STEP_LOCK_TIMEOUT_MS);
   // Only one statement of the run waited for the whole lock timeout. The second term allows for a slow machine.
-  expect(took).toBeLessThan(2 * LOCK_TIMEOUT_MS + 100 * slowestControl);
+  expect(took).toBeLessThan(2 * STEP_LOCK_TIMEOUT_MS + 100 * slowestControl);
   expect(slowest).toBeLessThan(ANSWER_LIMIT_MS + CONTROL_FACTOR * slowestControl);
   expect(beats).toBeGreaterThan(20);
   await reader.query('rollback');

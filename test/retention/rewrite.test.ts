@@ -43,7 +43,7 @@ test('a table that is not recorded yet is recorded, and its file is due 20 hours
   });
 });
 
-test('a file is due exactly 20 hours after its last rewrite, also one that a clock ahead has recorded', async () => {
+test('a file is due exactly 20 hours after its last rewrite, also if a clock that was ahead recorded the rewrite', async () => {
   expect(await isDue('session', 20 * HOUR_MS)).toBe(true);
   expect(await isDue('session', 20 * HOUR_MS - 1)).toBe(false);
   expect(await isDue('session', -20 * HOUR_MS)).toBe(true);
