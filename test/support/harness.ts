@@ -61,7 +61,7 @@ export class FakeClock extends Clock {
     return this.#elapsed;
   }
 
-  /** Changes the time without the monotonic clock, as on a machine with a wrong clock. @param milliseconds negative: backwards */
+  /** Changes the time forwards or backwards, and not the monotonic clock, as on a machine whose clock is set wrong. */
   jump(milliseconds: number): void {
     this.time = new Date(this.time.getTime() + milliseconds);
   }

@@ -10,13 +10,7 @@ const ANDROID_KEY_DESCRIPTION = '2b06010401d679020111';
 /** An attestation that the credential itself signs (WebAuthn, section 8.2). */
 export const selfAttestation = ({ signature }: NewCredential): Attestation => ({
   format: 'packed',
-  statement: Buffer.concat([
-    cborMapHead(2),
-    cborText('alg'),
-    ES256,
-    cborText('sig'),
-    cborBytes(signature),
-  ]),
+  statement: Buffer.concat([cborMapHead(2), cborText('alg'), ES256, cborText('sig'), cborBytes(signature)]),
 });
 
 /**

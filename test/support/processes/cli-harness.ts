@@ -68,11 +68,11 @@ export class Terminal {
     const hasNodeSetting = Object.keys(settings).some((name) => /^NODE_(?!ENV$)/.test(name));
     const canRunWarm = program === undefined && fd3 === undefined && !hasNodeSetting;
     return canRunWarm && !args.includes('--passphrase-fd')
-      ? this.runWarm({ args, cwd: this.dir, env: settings, stdin })
+      ? this.runInWarmProcess({ args, cwd: this.dir, env: settings, stdin })
       : this.runInNewProcess(args, options);
   }
 
-  private async runWarm(command: Command): Promise<Run> {
+  private async runInWarmProcess(command: Command): Promise<Run> {
     const { code, stdout, stderr } = await runWarm(command);
     return runOf(code, Buffer.from(stdout), Buffer.from(stderr).toString());
   }

@@ -5,7 +5,7 @@ import { isShared } from './shared-processes.mjs';
 /** The longest wait until sockets and processes that a test file has closed are gone. */
 const MAX_WAIT_MS = 60_000;
 
-/** Global objects that refer to themselves, and those that Jest replaces for each file. */
+/** Global objects whose members are not compared. Of these only `process` itself is compared: Jest replaces the console. */
 const UNCHECKED_GLOBALS = new Set(['globalThis', 'global', 'console', 'process']);
 
 /** Kinds of handles that stay open by design, or that Node counts although no test opened them. */
