@@ -7,7 +7,7 @@ import { Random } from '../client/random.js';
 const SEED = Number(process.env['MOORING_SEED'] ?? randomInt(2 ** 31));
 console.info(`MOORING_SEED=${SEED}`);
 
-/** Parameters of `Admission`: whether a request is a background request, and whether it may wait for a slot. */
+/** Arguments of `Admission`: whether no person waits for a request, as with a heartbeat, and whether it may wait for a slot. */
 const [HEARTBEAT, PERSON, MAY_WAIT] = [true, false, true];
 const LIMITS = { waitingMs: 500, maxQueuedMs: 250, concurrentRequests: 2_000 };
 

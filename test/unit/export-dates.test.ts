@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Invalid } from '../../src/core/field.js';
 import { readDate, type DayOrder } from '../../src/vendor-import/dates.js';
 
-/** The time that a text means, and the name of its format; the sentence of a refusal. */
+/** The time that a text means, and the name of its format, or the sentence of a refusal. */
 function read(text: string, order?: DayOrder) {
   const result = readDate(text, order);
   return result instanceof Invalid ? result.sentence : `${result.date.toISOString()} ${result.format}`;

@@ -84,7 +84,11 @@ describe('a message that cannot be used is replaced, and the warning names it', 
     ['a blank text', { portal: { name: ' ' } }, 'portal.name must be a text'],
     ['a list', { portal: [] }, 'portal must be an object'],
     ['two lines', { portal: { name: 'a\nb' } }, 'portal.name has a control character'],
-    ['an extra placeholder', { portal: { name: '{email}' } }, 'portal.name must have these placeholders: none'],
+    [
+      'an extra placeholder',
+      { portal: { name: '{email}' } },
+      'portal.name must have these placeholders: none',
+    ],
     [
       'a missing placeholder',
       { portal: { session: { as: 'Aangemeld' } } },

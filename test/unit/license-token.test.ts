@@ -45,13 +45,16 @@ const entries = parseRing(readFileSync(join(ringDir, 'ring.json'), 'utf8'));
 await writeRing(ringDir, [{ ...entry, state: 'active' }, ...entries.filter(({ state }) => state === 'next')]);
 /** Holds the key of the vectors as `active`, with its private half. */
 const ring = await KeyRing.open(ringDir);
-const publicHalf = join(dir, 'public');
-await createKeyRing(publicHalf, new Date());
-await writeFile(join(publicHalf, entry.file), ring.active.publicKey.export({ format: 'pem', type: 'spki' }));
-const others = parseRing(readFileSync(join(publicHalf, 'ring.json'), 'utf8'));
-await writeRing(publicHalf, [...others, { ...entry, state: 'verifying' }]);
-/** Holds only the public half of that key, as `verifying`: a signature is checked by verifying it. */
-const publicRing = await KeyRing.open(publicHalf);
+const publicRingDir = join(dir, 'public');
+await createKeyRing(publicRingDir, new Date());
+await writeFile(
+  join(publicRingDir, entry.file),
+  ring.active.publicKey.export({ format: 'pem', type: 'spki' }),
+);
+const others = parseRing(readFileSync(join(publicRingDir, 'ring.json'), 'utf8'));
+await writeRing(publicRingDir, [...others, { ...entry, state: 'verifying' }]);
+/** Holds only the public half of the same key, as `verifying`, so it checks signatures by verifying them. */
+const publicRing = await KeyRing.open(publicRingDir);
 
 /** A token with any payload and a genuine signature. */
 function signPayload(payload: string, header = ring.active.header): string {

@@ -89,7 +89,7 @@ test.each<[VendorName, Record<string, string>, boolean]>([
   ['paddle', PADDLE, true],
   ['paddle', { ...PADDLE, 'Order Status': 'completed' }, false],
   ['gumroad', GUMROAD, false],
-])('%s: that the refund state of %j is unknown is %j', (vendor, cells, expected) => {
+])('%s: whether the refund state of %j is unknown: %j', (vendor, cells, expected) => {
   const result = read(vendor, cells);
   expect('license' in result && result.license.read.isRefundUnknown).toBe(expected);
 });

@@ -12,6 +12,8 @@ afterEach(() => {
 });
 
 const WAIT_MS = 500;
+/** The interval at which the queue looks for free slots. */
+const CHECK_MS = 50;
 
 /** A queue whose slots and refusals the test sets; one slot is for people only. `events` lists what happened to the requests. */
 function createQueue() {
@@ -22,7 +24,7 @@ function createQueue() {
       freeSlots: (isBackground) => (isBackground ? state.slots - 1 : state.slots),
       takeRefusal: () => (state.refusals > 0 ? Boolean(state.refusals--) : false),
     },
-    { waitingMs: 500, maxQueuedMs: WAIT_MS, concurrentRequests: 4 },
+    { waitingMs: WAIT_MS, maxQueuedMs: WAIT_MS, concurrentRequests: 4 },
     () => Date.now(),
     () => problem('unavailable'),
   );
@@ -99,7 +101,7 @@ test('a request that has waited for twice the limit is refused even without a bu
   arrive('first');
   jest.advanceTimersByTime(WAIT_MS);
   arrive('second');
-  jest.advanceTimersByTime(WAIT_MS + 50);
+  jest.advanceTimersByTime(WAIT_MS + CHECK_MS);
   expect(events).toEqual(['first 503']);
   jest.advanceTimersByTime(WAIT_MS);
   expect(events).toEqual(['first 503', 'second 503']);
@@ -110,7 +112,7 @@ test('slots that become free without an answer are filled, not more than there a
   const { state, events, arrive } = createQueue();
   for (const name of ['first', 'second', 'third', 'fourth']) arrive(name);
   state.slots = 3;
-  jest.advanceTimersByTime(50);
+  jest.advanceTimersByTime(CHECK_MS);
   expect(events).toEqual(['fourth begins', 'third begins']);
 });
 

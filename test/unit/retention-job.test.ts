@@ -21,6 +21,9 @@ const ALL_BUT_TIMEOUTS = [
   'clearInterval',
 ] as const;
 
+/** The numbers of the levels in the log. */
+const [INFO, ERROR] = [30, 50];
+
 let logged: Record<string, unknown>[];
 let calls: string[];
 beforeEach(() => void ([logged, calls] = [[], []]));
@@ -52,7 +55,7 @@ test('a run logs what it did, in numbers', async () => {
   expect(calls).toEqual(['retention', 'erasures']);
   const counts = { telemetry_rows_moved: 5, weeks_counted: 1, activations_ended: 2 };
   expect(lines()).toEqual([
-    { level: 30, time: '', ...counts, rows_deleted: 7, tables_rewritten: 6, msg: expect.any(String) },
+    { level: INFO, time: '', ...counts, rows_deleted: 7, tables_rewritten: 6, msg: expect.any(String) },
   ]);
 });
 
@@ -62,8 +65,8 @@ test('a run logs in which tables it failed', async () => {
   job.run();
   await job.whenIdle();
   expect(lines().slice(1)).toEqual([
-    expect.objectContaining({ level: 50, table: 'license' }),
-    expect.objectContaining({ level: 50, table: 'session' }),
+    expect.objectContaining({ level: ERROR, table: 'license' }),
+    expect.objectContaining({ level: ERROR, table: 'session' }),
   ]);
 });
 
@@ -79,7 +82,7 @@ test('a failure is logged, and the erasures and the next run still start', async
   const job = jobOf(fail, fail);
   job.run();
   await job.whenIdle();
-  expect(logged.map((line) => line['level'])).toEqual([50, 50]);
+  expect(logged.map((line) => line['level'])).toEqual([ERROR, ERROR]);
   job.run();
   await job.whenIdle();
   expect(calls).toEqual(['retention', 'erasures', 'retention', 'erasures']);
@@ -101,7 +104,10 @@ test.each([
       expect(calls).toEqual(begun);
       jest.advanceTimersByTime(1);
       await job.whenIdle();
-      expect([calls, lines()]).toEqual([['retention', 'erasures'], [expect.objectContaining({ level: 50 })]]);
+      expect([calls, lines()]).toEqual([
+        ['retention', 'erasures'],
+        [expect.objectContaining({ level: ERROR })],
+      ]);
       job.run();
       await job.whenIdle();
       expect([calls.length, jest.getTimerCount()]).toEqual([4, 0]);
