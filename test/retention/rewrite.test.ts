@@ -62,7 +62,7 @@ test('the file of a large table is due exactly 21 days after its last rewrite, a
   expect(await isDue('audit_event', 21 * 24 * HOUR_MS, 4)).toBe(false);
 });
 
-test('a rewrite is recorded, has a short lock timeout and restores that of the run, also if it fails', async () => {
+test('a rewrite is recorded, has a short lock timeout and restores the lock timeout of the run, also if it fails', async () => {
   await withRunner(async (runner) => {
     const query = runner.query.bind(runner);
     const lockTimeout = () => query('show lock_timeout');

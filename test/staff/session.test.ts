@@ -116,7 +116,7 @@ describe('a link', () => {
     expect((await browser.post('session/link', { link: secret })).status).toBe(204);
   });
 
-  test('is recorded in the audit trail, and its secret is in no table', async () => {
+  test('is recorded in the audit trail, and its secret is not in the table of links', async () => {
     const secret = await createLink();
     const staff_id = await staff.findId('grace@example.com');
     expect(await lastAuditEvent(service)).toMatchObject({

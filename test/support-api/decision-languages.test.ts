@@ -117,7 +117,7 @@ test('the texts of the mails are listed in each language, with the value of MAIL
 });
 
 describe('the language of a request is removed', () => {
-  test('by a refund, after which no decision is mailed', async () => {
+  test('by a refund', async () => {
     const request = await requestRelease('de');
     const other = await requestRelease('ja');
     const refund = { transaction_id: request.transaction, email: request.email, status: 'refunded' } as const;

@@ -84,7 +84,7 @@ describe('the manifests', () => {
 
   test('are publications in the fleet view if they change the version, not if they renew the manifest of a version', async () => {
     const published_at = NOW;
-    // The test above published 1.0.0 and 1.1.0, and withdrew 1.1.0. This manifest renews that of 1.0.0.
+    // The test above published 1.0.0 and 1.1.0, and withdrew 1.1.0. This one renews the manifest of 1.0.0.
     await publish(service, '1.0.0');
     const staff = await signInStaff(service, 'support');
     expect((await staff.get('fleet')).json.publications).toEqual([

@@ -146,7 +146,7 @@ describe('a decision', () => {
     ]);
   });
 
-  test('is final: a later one, also the same one, answers with the first and `was_open: false`, and changes nothing', async () => {
+  test('is final: a later decision, also the same one, is answered with the first and `was_open: false`, and changes nothing', async () => {
     const request = await createRequest();
     const first = await decide(request.id, 'decline');
     service.clock.advance(60_000);

@@ -60,7 +60,7 @@ test('versions are ordered by number', async () => {
   expect(await readGroups()).toMatchObject([{ first_version: '3.2', last_version: '10.0' }]);
 });
 
-test('the version is crash_app_version, or app_version if the former is missing', async () => {
+test('the version is crash_app_version, or app_version if crash_app_version is missing', async () => {
   await fleet.receive('2026-11-11', 1, {
     crash_sig: SIG,
     crash_app_version: '3.1.0+451',

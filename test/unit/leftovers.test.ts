@@ -142,7 +142,7 @@ async function endedEnvironment(): Promise<TestEnvironment> {
   return environment;
 }
 
-test('the last step at the end of a file runs first, and a step that hangs fails at the time limit of a hook', async () => {
+test('at the end of a file the step that was added last runs first, and a step that hangs fails at the time limit of a hook', async () => {
   const environment = await endedEnvironment();
   environment.jest.setTimeout(1);
   const steps: string[] = [];

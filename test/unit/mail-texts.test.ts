@@ -326,7 +326,7 @@ describe('the mails about an erasure', () => {
     expect(await (await mailsOf()).compose('erasure_receipt')).toBeNull();
   });
 
-  test('are registered with the job that carries a request out', async () => {
+  test('are registered with the job that carries out a request', async () => {
     const mails = new Mails([]);
     const calls: unknown[] = [];
     let work: ((payload: { erasure_id?: string; language?: string }) => Promise<unknown>) | undefined;

@@ -63,7 +63,7 @@ test.each(['0'.repeat(32), `${ID.replaceAll('-', '')}00`, `txn_${ID}`, 'F00D-CAF
   },
 );
 
-test('a text that is too long for a transaction id is searched only as a key, its own or that of another system', () => {
+test('a text that is too long for a transaction id is searched only as a key, of this system or of another one', () => {
   for (const text of [`Your key: MOOR_E6S7-Z8KJ-TB3R-QKX6\n${'Thank you. '.repeat(20)}`, 'k'.repeat(300)])
     expect(readQueries(text)).toEqual([{ kind: 'license_key', text }]);
 });
