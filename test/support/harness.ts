@@ -233,7 +233,7 @@ export class Service {
     // the loop with the service: the service must not close an idle connection while a request on it is being sent.
     server.keepAliveTimeout = IDLE_CONNECTION_TIMEOUT_MS;
     const address = server.address() as { port: number };
-    // Of several hosts the first; a test of them uses connections of its own.
+    // If the URL has several hosts, this pool uses the first; a test of several hosts uses connections of its own.
     const database = new pg.Pool({ connectionString: hostUrls(databaseUrl)[0]!, max: 4 });
     database.on('error', ignore);
     const url = `http://127.0.0.1:${address.port}`;

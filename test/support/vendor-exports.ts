@@ -82,7 +82,7 @@ export const PADDLE = [
   '1003-2003;6;Another App;eve@paddle.example;ABCDEF03-23456789-ABCDEF03;2023-05-01;1;9',
 ].join('\r\n');
 
-/** A page of Keygen's users and a page of its licenses, one behind the other. */
+/** A page of Keygen's users and a page of its licenses, one after the other. */
 export const KEYGEN = [
   { data: [{ id: 'u1', type: 'users', attributes: { email: 'ada@keygen.example', status: 'ACTIVE' } }] },
   {

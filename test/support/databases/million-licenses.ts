@@ -3,7 +3,7 @@ import { fillWithoutIndexes } from '../../../bench/load/fill-without-indexes.js'
 
 const ACTIVATIONS = 200_000;
 const PURCHASES = 100_000;
-/** The number of audit events, and also that of release requests, of which 100 are not decided. */
+/** The number of audit events, and the number of release requests, of which 100 are not decided. */
 export const AUDIT_EVENTS = 50_000;
 
 /** The tables that grow with the number of customers. */

@@ -6,7 +6,7 @@ import { afterThisFile } from '../of-this-file.js';
 export type ReuseOrder = 'most recently' | 'least recently';
 
 /**
- * A connection pooler in transaction mode: each transaction, and each statement outside a transaction, is executed on any free
+ * A connection pooler in transaction mode: each transaction, and each statement outside a transaction, is executed on a free
  * connection to PostgreSQL. A new client authenticates over a new connection, which the pooler then uses for all clients.
  */
 export class Pooler {

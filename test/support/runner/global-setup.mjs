@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-// The build is imported, because TypeScript can be loaded only in the processes that run tests (module-hooks.mjs).
+// The build is imported, because only the processes that run tests can load the sources (module-hooks.mjs).
 import { startEmbeddedPostgres } from '../../../dist/database/embedded/embedded-postgres.js';
 import { migrate } from '../../../dist/database/migrations.js';
 import { readPidFile } from '../../../dist/database/embedded/pid-file.js';
