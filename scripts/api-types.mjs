@@ -8,7 +8,7 @@ const SCHEMAS = '#/components/schemas/';
 const SCALARS = { string: 'string', integer: 'number', number: 'number', boolean: 'boolean', null: 'null' };
 
 const literal = (value) => (typeof value === 'string' ? `'${value}'` : String(value));
-/** A union needs parentheses. That of objects has a line that begins with `} |`. */
+/** Writes the type of a list. A union needs parentheses; a union of objects has a line that begins with `} |`. */
 const listOf = (type) =>
   /^(\w+|\{[^]*\})$/.test(type) && !/^\} \|/m.test(type) ? `readonly ${type}[]` : `readonly (${type})[]`;
 

@@ -57,7 +57,7 @@ await command(async () => {
       minify: false,
       rolldownOptions: {
         input: { main: join(BUILT, 'main.js'), cli: join(BUILT, 'cli.js') },
-        // Optional packages that are not installed. They fail when they are loaded, as without the bundle.
+        // An optional package that production does not install. It fails when it is loaded, as without the bundle.
         external: ['typescript'],
         treeshake: {
           moduleSideEffects: (id) => !id.includes('/node_modules/') || id.includes('/reflect-metadata/'),
@@ -117,8 +117,8 @@ function packageModules() {
 }
 
 /**
- * An import of `node:http` reads every property of it. Some load Node's fetch and WebSocket: 1.5 MiB and a twentieth of the start.
- * So these two modules are loaded without an import, with their properties that are plain values.
+ * An import of `node:http` reads all its properties. Some of these load Node's fetch and WebSocket, which take 1.5 MiB and a
+ * twentieth of the start. So `node:http` and `node:https` are loaded without an import, with only their properties that are values.
  */
 function builtinModules() {
   const namesOf = (module) =>
@@ -140,7 +140,7 @@ function builtinModules() {
   };
 }
 
-/** Writes other characters as escapes. One of them would make V8 store the whole file with two bytes for each character. */
+/** Writes non-ASCII characters as escapes. One of them could make V8 store the whole file with two bytes for each character. */
 function asciiOnly() {
   const escape = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return {

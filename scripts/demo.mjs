@@ -135,7 +135,7 @@ async function runCommand(environment, args) {
   });
   let [output, messages] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text) => (output += text));
-  // Its sentences concern secrets, which the demo does not show.
+  // What a command writes here concerns secrets, so the demo shows it only if the command fails.
   child.stderr.setEncoding('utf8').on('data', (text) => (messages += text));
   if ((await waitForExit(child)) !== 0) throw new Error(`mooring ${args.join(' ')} failed: ${messages}`);
   return JSON.parse(output);

@@ -6,7 +6,7 @@ import { node24, step } from './prepare.mjs';
 
 /** The in-memory file system (tmpfs) of Linux. */
 const MEMORY_FILE_SYSTEM = '/dev/shm';
-/** `/dev/shm` is used only if it and the memory each have this much free space. A run needs about 300 MB. */
+/** `/dev/shm` is used only if it and the memory each have this much free. A run needs 300 MB there, and 2 GB for its processes. */
 const MIN_FREE_BYTES = 4 * 2 ** 30;
 
 /** Runs Jest. @param options of the process, such as its environment @returns the counts of tests, and the output if piped */

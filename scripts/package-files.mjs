@@ -41,7 +41,7 @@ export function describe(path, content) {
   return { path, content, mode: EXECUTABLE.test(path) ? 0o755 : 0o644, mtime: timeFor(content) };
 }
 
-/** The beginning of 2020, and the range of the times of files: a little more than four years. */
+/** The times of files, in seconds: the beginning of 2020 is the first, and their range is a little more than four years. */
 const [FIRST_TIME, TIME_RANGE] = [Date.UTC(2020) / 1000, 2 ** 27];
 
 /**
@@ -52,7 +52,7 @@ function timeFor(content) {
   return FIRST_TIME + (createHash('sha256').update(content).digest().readUInt32BE() % TIME_RANGE);
 }
 
-/** The paths of the files in a folder, relative to it; of a file the empty path. */
+/** The paths of the files in a folder, relative to it. If `name` is a file, the only path is empty. */
 function filesBelow(name) {
   const folder = join(root, name);
   try {

@@ -1,4 +1,5 @@
-// npm run package [-- DIR]: makes mooring-VERSION.tar.gz in DIR (default: this folder), the archive that is installed in production.
+// npm run package [-- DIR]: makes mooring-VERSION.tar.gz, the archive that is installed in production, in DIR (by default the
+// current folder).
 // It contains no compiler, test tool, browser, database or Node. The same sources give the same bytes on any machine and day.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';

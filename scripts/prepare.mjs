@@ -231,7 +231,7 @@ function isStale(lock) {
   }
 }
 
-/** A hash of the names and times of the files of a build. */
+/** A hash of the names and times of the files of a build, and of package-lock.json. */
 function fingerprint(from) {
   const files = from.flatMap((name) => (isFolder(name) ? filesIn(name) : [name]));
   return hash(...[...files, 'package-lock.json'].map((name) => `${name} ${mtime(name)}\n`));

@@ -1,4 +1,4 @@
-// A service with the sample data of development mode, for pictures, for the bench of the pages and for the demo.
+// A service with the sample data of development mode, for the pictures, the bench of the pages, the demo and the Python tests.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { freePort } from './free-port.mjs';

@@ -5,7 +5,7 @@ const FILES_SHOWN = 25;
 
 /**
  * @param file lines of JSON, one for each test file and one for PostgreSQL (`test/support/runner/profile.mjs`)
- * @returns tables: one of the totals and of each kind of work (the names given to `FileProfile.add`), and one of the files that took most processor time
+ * @returns two tables: the totals with each kind of work (named in `FileProfile.add`), and the files that took most processor time
  */
 export function profileTables(file) {
   const lines = readFileSync(file, 'utf8')

@@ -77,7 +77,7 @@ export function inTree(
     'mount -t tmpfs -o mode=755 tmpfs "$TREE/dev"',
     'for name in null zero urandom random; do touch "$TREE/dev/$name"; mount --bind "/dev/$name" "$TREE/dev/$name"; done',
     ...(isReadOnly ? ['mount -o remount,ro,bind "$TREE"'] : []),
-    // As in compose: no capability, and no program that could get one.
+    // As in compose, a user other than root has no capability, and cannot get one from a program.
     `exec chroot "$TREE" setpriv ${user === 'root' ? '' : `--reuid=${user} --regid=${user} --init-groups --bounding-set=-all --no-new-privs `}-- /bin/sh -c 'cd "$0" && exec "$@"' '${directory}' "$@"`,
   ];
   const variables = Object.entries({
@@ -106,7 +106,7 @@ export async function endContainer(child, signal) {
   return code;
 }
 
-/** What npm needs to reach its registry from a tree, as on this machine. */
+/** Gives a tree what npm needs to reach its registry, as on this machine. @returns the environment variables for npm */
 function networkOf(tree) {
   cpSync('/etc/resolv.conf', join(tree, 'etc/resolv.conf'), { dereference: true });
   const env = { npm_config_registry: run('npm', ['config', 'get', 'registry'], { cwd: root }).trim() };

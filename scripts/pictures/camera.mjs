@@ -46,7 +46,7 @@ export class Camera {
   async take(page, section, name, sentence, { isWhole = true, hasToast = false } = {}) {
     const size = page.viewportSize();
     if (isWhole) {
-      // A window of the height of the page, unlike a picture of the full page, has its footer in its place.
+      // The window gets the height of the page, because a picture of the full page would not have the footer in its place.
       await page.setViewportSize({ ...size, height: MIN_HEIGHT });
       const height = await page.evaluate(() => globalThis.document.documentElement.scrollHeight);
       await page.setViewportSize({ ...size, height: Math.min(height, MAX_HEIGHT) });

@@ -3,6 +3,7 @@
 const WEEKS = 12;
 const WEEK_MS = 7 * 86_400_000;
 const VERSIONS = ['2.9.1', '3.0.0', '3.1.0', '3.2.0'];
+/** For each chip a model that has it, and the median latency of the detector in milliseconds. */
 const CHIPS = {
   'Apple M1': ['MacBookAir10,1', 46],
   'Apple M2': ['Mac14,2', 34],

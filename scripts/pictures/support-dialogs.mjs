@@ -1,7 +1,7 @@
 // The pictures of the dialogs of the support page, and of the page on a telephone.
 const PHONE = { width: 390, height: 844 };
 
-/** Takes pictures of what is done to the license that the page shows. */
+/** Takes pictures of the dialogs for a new key and for an erasure, on the page of a license. */
 export async function takeLicenseDialogs(shoot, page) {
   await takeDialog(shoot, page, 'New key …', 'support-rekey', 'A new key is mailed, and not shown.');
   await takeDialog(

@@ -223,7 +223,7 @@ export function tokenReadings() {
       readingCase('An integer of 5,000 digits in another claim is ignored.', {
         token: withRawClaim('lxp', '9'.repeat(5_000)),
       }),
-      readingCase('A whole number may be written with an exponent or with a fraction of zero.', {
+      readingCase('A whole number may be written with a fraction of zero.', {
         token: jws({ payload: JSON.stringify(CLAIMS).replace(/("iat":\d+)/, '$1.0') }),
       }),
       otherFormatCase(
