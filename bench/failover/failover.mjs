@@ -20,7 +20,7 @@ import { findTools, PATRONI_SECONDS, PatroniCluster, query, waitFor } from './pa
 
 const NODES = 2;
 const INSTANCES = 2;
-/** The load before the loss of the primary, and after the first acknowledged write. */
+/** How long the load lasts before the loss of the primary, and again after the first acknowledged write. */
 const STEADY_MS = 3_000;
 /** The goal for the time from the loss of the primary to the first acknowledged write. */
 const MAX_FIRST_WRITE_MS = 10_000;

@@ -61,7 +61,7 @@ export class Load {
 
   async #request(name, body) {
     const sentAt = performance.now();
-    // Not in turns: activations are every fourth request, so that all of them would go to the same of two instances.
+    // Not in turns: every fourth request is an activation, so with two instances all activations would go to the same one.
     const url = this.urls[Math.floor(Math.random() * this.urls.length)];
     const init = {
       method: 'POST',

@@ -27,7 +27,7 @@ const PASSWORD = 'bench';
 /** The time limit of each wait for the cluster. A busy machine is slow. */
 const CLUSTER_TIMEOUT_MS = 180_000;
 
-/** The times of Patroni, in seconds: a standby is promoted when the lock of the primary, of `ttl`, has expired. */
+/** The times of Patroni, in seconds: a standby is promoted when the primary has not renewed its lock for `ttl`. */
 export const PATRONI_SECONDS = { ttl: 5, loop_wait: 1, retry_timeout: 2 };
 
 /** Finds the programs. @throws ScriptError that says what to install */
@@ -47,7 +47,7 @@ export function findTools() {
 /** A cluster of PostgreSQL servers under Patroni, with etcd, in a temporary folder. */
 export class PatroniCluster {
   #children = [];
-  // Not in the folder of the bench, which another user cannot enter.
+  // Not in the folder of the bench, which the user of PostgreSQL cannot enter if the bench runs as root.
   #folder = mkdtempSync(join(tmpdir(), 'mooring-patroni-'));
   #user;
   #etcd;
@@ -155,7 +155,7 @@ export class PatroniCluster {
   async end() {
     for (const child of this.#children) if (isAlive(child)) child.kill('SIGKILL');
     await Promise.all(this.#children.filter(isAlive).map((child) => once(child, 'exit')));
-    // A Patroni that was starting PostgreSQL leaves a process that does so.
+    // PostgreSQL runs on after the death of its Patroni.
     for (const node of this.nodes) {
       await waitFor(() => {
         const left = postgresProcesses(node.data);
@@ -233,7 +233,7 @@ export class PatroniCluster {
 const isAlive = ({ exitCode, signalCode }) => exitCode === null && signalCode === null;
 const isRunning = ({ state }) => state === 'running' || state === 'streaming';
 
-/** PostgreSQL refuses to run as root. @returns the ids of Debian's user; undefined for another user than root */
+/** PostgreSQL refuses to run as root. @returns the ids of Debian's user `postgres`; undefined if this process is not run by root */
 function userOfPostgres() {
   if (process.geteuid() !== 0) return undefined;
   const [, uid, gid] = /^postgres:[^:]*:(\d+):(\d+):/m.exec(readFileSync('/etc/passwd', 'utf8')) ?? [];

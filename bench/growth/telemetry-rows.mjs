@@ -1,5 +1,5 @@
-// Telemetry rows with the distribution of a real fleet: a few models are most frequent, new versions spread over weeks, and
-// two heartbeats in a thousand report a crash.
+// Makes telemetry rows that are distributed like those of a fleet: a few models are the most frequent, new versions spread over
+// weeks, and two heartbeats in a thousand report a crash.
 
 const DAY_MS = 86_400_000;
 

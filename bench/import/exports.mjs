@@ -45,7 +45,7 @@ export function makeExport(vendor, { rows, seed }) {
   };
 }
 
-/** Only a part of the formats can say each of the kinds. */
+/** The status that a license gets. Paddle's export has no kinds, and Keygen's does not say that a license was refunded. */
 function becomesOf(vendor, kind) {
   if (vendor === 'paddle') return 'active';
   if (vendor === 'keygen' && kind === 'refunded') return 'suspended';
@@ -87,6 +87,7 @@ const UPPER_HEX = '0123456789ABCDEF';
 const groups = (random, alphabet, count, length) =>
   Array.from({ length: count }, () => symbols(random, alphabet, length)).join('-');
 
+/** Lemon Squeezy's keys are UUIDs of version 4: the third group begins with a 4. */
 const KEYS = {
   lemonsqueezy: (random) =>
     [8, 4, 4, 4, 12]
@@ -203,7 +204,7 @@ const keygenLicenses = (sales, offset) => ({
   })),
 });
 
-/** The columns of Gumroad's sales export that matter here, in its order and among others. */
+/** Columns of Gumroad's sales export, in its order: those that an import reads, and some others. */
 const GUMROAD_COLUMNS = [
   'Purchase ID', 'Item Name', 'Buyer Name', 'Purchase Email', 'Buyer Email', 'Do not contact?', 'Purchase Date',
   'Purchase Time (UTC timezone)', 'Subtotal ($)', 'Sale Price ($)', 'Country', 'Refunded?', 'Partial Refund ($)',

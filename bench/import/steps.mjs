@@ -14,9 +14,9 @@ import { makeExport } from './exports.mjs';
 export const VENDORS = ['lemonsqueezy', 'gumroad', 'paddle', 'keygen'];
 /** How many sign-ins are in progress at once. */
 const CONCURRENCY = 8;
-/** How many times an import is killed; the next run ends by itself. */
+/** How many times an import is killed, at most; the run after the last kill ends by itself. */
 const KILLS = 6;
-/** The longest time after the first stored batch of a run, or after the start of every fourth run, until it is killed. */
+/** A run is killed within this time after the first batch that it stored; every fourth run, the first included, after its start. */
 const KILL_WITHIN_MS = { batch: 400, start: 3_000 };
 /** The interval at which a run is watched for its first batch. */
 const WATCH_INTERVAL_MS = 20;

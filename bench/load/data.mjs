@@ -45,7 +45,10 @@ export async function makeDeployment(url, folder) {
   return { settings, secret, ring: await KeyRing.open(tokens), publisher: privateKey };
 }
 
-/** Stores which secret the database has, as the first start does. Later a service would compare it with keys, and most are made up. */
+/**
+ * Stores the check value of the secret, as the first start on an empty database does. On a full database, the service would compare
+ * the secret with the keys of licenses, of which a bench makes most up.
+ */
 async function storeSecretCheck(settings) {
   const { Config } = await import('../../dist/core/config.js');
   const { withMaintenanceConnection } = await import('../../dist/database/data-source.js');

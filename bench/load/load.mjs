@@ -1,5 +1,5 @@
 // A closed-loop load in its own process: each connection sends its next request as soon as it has a response. Each message
-// on the IPC channel describes one round, and the process sends back the number of responses and their times.
+// on the IPC channel describes one round, and the process sends back the number of responses, their rate and two quantiles.
 import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { quantile } from '../measure.mjs';

@@ -93,6 +93,7 @@ export async function endProcess(child) {
   const exited = new Promise((resolve) => child.once('exit', resolve));
   if (!child.pid || !isAlive(child)) return;
   child.kill('SIGTERM');
+  // The service ends within 10 seconds.
   const killTimer = setTimeout(() => child.kill('SIGKILL'), 12_000);
   await exited;
   clearTimeout(killTimer);

@@ -118,8 +118,8 @@ export async function measureDeletion({ runner, progress, month }) {
     asOf.setUTCFullYear(asOf.getUTCFullYear() + YEARS_KEPT);
     return deleteExpired(runner, rule, { asOf, now: asOf });
   };
-  // A day of each month stays, because the deletion would drop the partition of a month without one. The 28th and 29th of a February
-  // are deleted together.
+  // The last day of each month stays, because the deletion drops the partition of a month of which no day is kept. It deletes the
+  // 28th and the 29th of February together, so in a month of 29 days both stay.
   const length = Math.min(month(2) - month(1), month(3) - month(2)) / DAY_MS;
   const days = length < 30 ? NIGHTS : length - 1;
   const vacuum = (first) =>

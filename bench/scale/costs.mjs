@@ -19,8 +19,8 @@ const DAYS_A_MONTH = 365.25 / 12;
 export function computeCosts({ heartbeats, days, monthsKept }) {
   const nights = computeNights(days);
   const costOf = (load, clients) => cost({ load, clients, nights, heartbeats, monthsKept });
-  // An instance at its limit has the cost of the closed loop. That of the fixed rate is an upper bound: fewer heartbeats share
-  // a statement.
+  // An instance at its limit has the cost of the closed loop. The cost at a fixed rate is an upper bound, because fewer heartbeats
+  // share a statement.
   const large = heartbeats.loads.filter((load) => load.isCapacity || load.perSecond > MILLION_RATE);
   const full = heartbeats.loads.filter(({ isCapacity }) => isCapacity);
   return {
@@ -31,7 +31,7 @@ export function computeCosts({ heartbeats, days, monthsKept }) {
   };
 }
 
-/** Computes the costs of a row from the nights. The cost of a roll-up is the excess of its night over the median of the others. */
+/** Computes the costs of a row from the nights. A roll-up costs what its night takes more than the median of the other nights. */
 function computeNights({ nights, months }) {
   const moves = nights.filter(({ weeks }) => weeks === 0);
   const rollUps = nights.filter(({ weeks }) => weeks > 0);

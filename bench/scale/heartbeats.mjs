@@ -15,8 +15,8 @@ const CAPACITY_SECONDS = 5;
 
 /**
  * Measures heartbeats with telemetry on one instance, without and with a replica: at the rate of a million clients, at `rate`,
- * and as many as are answered at most.
- * @returns `loads`, `database` (load/pgbench.mjs) and `inboxBytes` a row
+ * and at the highest rate that the instance reaches.
+ * @returns `loads`, `database` (load/pgbench.mjs) and `inboxBytes`, the size of a row of the inbox
  */
 export async function measureHeartbeats(environment, options) {
   const { url, folder, processes, progress } = environment;
@@ -82,8 +82,8 @@ async function measureRates(context, { rate, seconds, seed }) {
     connectionCount: CAPACITY_CONNECTIONS,
     seconds: CAPACITY_SECONDS,
   };
-  // The first change of a page after a checkpoint writes the whole page to the log. A checkpoint before the warm-up keeps most of
-  // these pages out of the measurement, in which they would weigh more than in the five minutes between two checkpoints.
+  // After a checkpoint, the first change of a page writes the whole page to the log. In production this happens every five minutes,
+  // so it would distort a measurement of seconds. After this checkpoint, the warm-up changes most of the pages.
   await context.primary.query('checkpoint');
   await generator({ ...arrivals, perSecond: rate, seconds: WARM_UP_SECONDS });
   const loads = [];

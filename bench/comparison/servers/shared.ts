@@ -7,8 +7,8 @@ import { covers, parseSigned } from '../../../src/keys/manifests/signed-manifest
 import { expiryRefusal, statusRefusal, type LicenseState } from '../../../src/licenses/license.rules.js';
 import { PublishedVersions } from '../../../src/manifest/published-versions.js';
 
-// The servers use the pure rules of the service, so that they do the same work and give the same responses, and they
-// share the verification of tokens. Each has its own code to read, lock and write.
+// The plain, idiomatic and minimal servers use the pure rules of the service, so that they do the same work and give the same
+// responses. Plain and idiomatic share the verification of tokens, and each has its own code to read, lock and write.
 
 const { DATABASE_URL, TOKEN_KEYS_DIR, PRODUCT: product } = process.env as Record<string, string>;
 export const databaseUrl = DATABASE_URL!;
