@@ -6,7 +6,8 @@ import { completionContexts } from '../../src/cli/completion/words.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 
 /*
- * Bash runs here, as in `.ci/run`. Not every machine has zsh and fish, so their scripts are only compared with the program.
+ * The script for bash is run, because every machine that runs `.ci/run` has bash. Not every machine has zsh and fish, so their
+ * scripts are only compared with the program.
  */
 
 const scripts: Record<string, string> = {};

@@ -15,7 +15,7 @@ import { PRODUCTION_SETTINGS } from '../support/production.js';
 import { freePort } from '../support/processes/server-process.js';
 import { query } from '../support/databases/replica-harness.js';
 
-// No output may contain it.
+// No output may contain this text.
 const SECRET = 'canary-secret-5f1c';
 
 type Settings = Record<string, string | undefined>;
@@ -33,7 +33,7 @@ const production = {
 };
 await terminal.json(['staff', 'add', 'ada@example.com', '--role', 'admin'], { env: production });
 await terminal.json(['license', 'issue', '--email', 'ada@example.com'], { env: production });
-/** A mail server that refuses each sign-in, and so also a program that uses a port. */
+/** A mail server that refuses each sign-in. It is also the program that uses a port. */
 const mailServer = await SmtpServer.start();
 mailServer.misbehave('auth', 535);
 
@@ -332,7 +332,7 @@ async function failureOfBoth(changes: Settings): Promise<string> {
     failures: 1,
   });
   expect(start.stderr).toBe(`${failures[0]!.text}\n`);
-  // The sentence is all that is said: the log has no error.
+  // Nothing else reports the failure: the log has no error.
   expect(start.stdout).not.toContain('"level":50');
   return failures[0]!.text;
 }
@@ -405,14 +405,6 @@ describe('a start would fail with the same sentence:', () => {
     );
   });
 
-  test('PORT in use, and the log has no line about it', async () => {
-    const env = { ...production, PORT: String(mailServer.port) };
-    const { code, stdout, stderr } = await terminal.run([], { program: MAIN, env });
-    expect(code).toBe(2);
-    expect(stderr).toMatch(/^Mooring cannot listen on HOST 127\.0\.0\.1, PORT \d+ \(EADDRINUSE\)\.\n$/);
-    expect(stdout).not.toContain('"level":50');
-  });
-
   test('no DATABASE_URL and no embedded PostgreSQL', async () => {
     // For an unknown platform no package is installed, as in an installation from the archive.
     const script = "Object.defineProperty(process, 'arch', { value: 'none' })";
@@ -422,6 +414,14 @@ describe('a start would fail with the same sentence:', () => {
       `No embedded PostgreSQL is installed for ${process.platform}-none: set DATABASE_URL and NODE_ENV=production.`,
     );
   });
+});
+
+test('a start on a PORT in use fails with one sentence, and the log has no line about it', async () => {
+  const env = { ...production, PORT: String(mailServer.port) };
+  const { code, stdout, stderr } = await terminal.run([], { program: MAIN, env });
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/^Mooring cannot listen on HOST 127\.0\.0\.1, PORT \d+ \(EADDRINUSE\)\.\n$/);
+  expect(stdout).not.toContain('"level":50');
 });
 
 describe('another fault is one line with the remedy, and the exit code is 1:', () => {

@@ -16,7 +16,7 @@ const READERS = {
 
 const EXAMPLE = readFileSync('.env.example', 'utf8');
 const REQUIRED = ['DATABASE_URL', 'MANIFEST_PUBLIC_KEYS', 'PRODUCT', 'PUBLIC_URL'];
-/** No setting may have a value in the environment of the command, because it reads none. */
+/** The command reads no setting, so none of these has a value in its environment. */
 const env = { DATABASE_URL: undefined, DATA_DIR: undefined, PUBLIC_URL: undefined };
 
 const terminal = new Terminal({});
@@ -107,7 +107,7 @@ describe.each(Object.entries(READERS))('%s', (_name, read) => {
     };
     const file = terminal.file('values.env');
     const { text } = renderSettingsFile(EXAMPLE, values);
-    // Only these lines, because an unused setting has an empty line.
+    // Only these lines, because each setting that production requires has a line too, without a value.
     const lines = text.split('\n').filter((line) => Object.hasOwn(values, line.split('=')[0]!));
     writeFileSync(file, lines.join('\n'));
     expect(read(file, terminal.dir)).toEqual(values);

@@ -90,7 +90,7 @@ const memberNames = (value: unknown): string[] =>
         ...memberNames(member),
       ]);
 
-test('in the JSON of every command, an id has the same name, and the name says what it identifies', async () => {
+test('in the JSON of every command, each kind of id has one name, which says what it identifies', async () => {
   const printed = await runEach();
   const names = program.commands.flatMap((child) =>
     child.commands.length > 0

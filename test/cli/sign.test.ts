@@ -70,7 +70,7 @@ describe('sign', () => {
     const otherDatabase = await createDatabase();
     const env = { DATABASE_URL: otherDatabase.url };
     await terminal.publish('first.json', { env });
-    // Empty or absent, it is unset: the database is read before the default address, at which a service answers here.
+    // A blank PUBLIC_URL counts as unset. The database is read before the default address, at which a service answers here.
     const { port: PORT } = new URL(server.url);
     for (const PUBLIC_URL of [UNREACHABLE_URL, ' ', undefined]) {
       const fromDatabase = await terminal.run(args, { env: { ...env, PORT, PUBLIC_URL } });

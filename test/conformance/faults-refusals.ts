@@ -147,12 +147,12 @@ export const REFUSAL_FAULTS: readonly FaultCase[] = [
     'cache-control is no-store, except for the manifest and the keys',
   ],
   [
-    'has no clock',
+    'sends no date',
     setHeaders(anyExchange, { date: undefined }),
     'Each answer has a date, to which a retry-after is relative',
   ],
   [
-    'has a clock that does not run',
+    'sends a date that is not one',
     setHeaders(anyExchange, { date: 'Invalid Date' }),
     'Each answer has a date, to which a retry-after is relative',
   ],

@@ -111,7 +111,7 @@ const CHANGES: Record<string, Change> = {
     json({ ...document, [at(Object.keys(document), pick)]: at(VALUES, pick >> 3) }),
   'the signatures of another document': (document, _pick, other) =>
     json({ ...document, signatures: other.signatures }),
-  'an unknown signature in addition or in place of the genuine one': ({ signed, ...rest }, pick) => {
+  'one or two unknown signatures in place of the genuine one': ({ signed, ...rest }, pick) => {
     const [own, unknown] = [rest.signatures[0]!, signManifest(signed, [untrusted]).signatures[0]!];
     const disguised = { ...unknown, key_id: own.key_id };
     return json({ ...rest, signed, signatures: at([[unknown], [disguised], [disguised, unknown]], pick) });

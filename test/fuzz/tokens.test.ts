@@ -19,7 +19,7 @@ const answers = [
   await service.activate(license, 'two'),
   await service.activate(revoked, 'three'),
 ];
-/** Tokens of two machines, and of one with a revoked license. The changed tokens must not be answered with `stop`. */
+/** Tokens of two machines, and of one with a revoked license. Not even a changed token of the third may be answered with `stop`. */
 const tokens = answers.map(({ json }) => json.token as string);
 await service.setLicense(revoked.license_id, { staff_status: 'revoked' });
 const ring = service.app.get(KeyRing);

@@ -93,7 +93,7 @@ test('each container has only the secrets that it needs, and only the container 
     ]);
 });
 
-test('a container can write its volumes only, gets no further right, and has a limit of memory', () => {
+test('a container can write its volumes only (except the database), gets no further right, and has a limit of memory', () => {
   for (const each of [service, second, operator, proxy])
     expect(each).toMatchObject({
       read_only: true,

@@ -81,7 +81,7 @@ describe('a package that reports to third parties', () => {
     expect(names.filter(reporter).map((name) => `${name}: ${reporter(name)}`)).toEqual([]);
   });
 
-  // The patterns must match known packages of each kind.
+  // The patterns must match known packages.
   test.each(
     [
       [

@@ -31,7 +31,7 @@ describe.each([
   const sentence = (version: string) =>
     `Mooring needs Node ${REQUIRED_NODE_MAJOR} or later, and this is Node ${version}: run it with a newer Node (docs/operations/install.md).\n`;
 
-  test('prints one sentence and exits with code 2, before it loads anything else', () => {
+  test('prints one sentence and exits with code 2, and loads nothing but the check of the version', () => {
     // This Node pretends to be an old one, and prints each file that it loads.
     const pretend = `import { registerHooks } from 'node:module';
       Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } });

@@ -14,7 +14,7 @@ const PACKAGE = `${FOLDER}src/mooring_client/`;
 const read = (path: string) => readFileSync(path, 'utf8');
 const pythonFiles = (folder: string) => filesOfWorkingCopy((path) => path.endsWith('.py'), folder);
 
-/** The modules of the standard library that the package needs. Each is part of Python 3.9 on every system, or guarded. */
+/** The modules of the standard library that the package uses. Python 3.9 has each on every system, or it is imported only there. */
 const STANDARD_LIBRARY = new Set(
   `__future__ base64 concurrent contextlib dataclasses datetime email errno fcntl hashlib heapq http itertools json logging
    math msvcrt os pathlib random re socket ssl subprocess sys threading time typing unicodedata urllib`.split(
@@ -36,7 +36,7 @@ function namesOfTable(table: string): string[] {
 }
 
 describe('the Python client', () => {
-  test('imports the standard library only, and `cryptography` where it may be missing', () => {
+  test('imports the standard library only, and in ed25519.py also `cryptography`', () => {
     const files = pythonFiles(PACKAGE);
     expect(files.length).toBeGreaterThan(20);
     const others = files.flatMap((path) =>

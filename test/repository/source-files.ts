@@ -8,7 +8,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 export interface Import {
   /** The module as the import names it. */
   readonly from: string;
-  /** The path of the module below src, without extension; undefined for a package or a module of Node. */
+  /** The path of the module in the folder that is read, without extension; undefined for a package or a module of Node. */
   readonly file: string | undefined;
   /** The imported local names; empty if the module is imported for its side effects only. */
   readonly names: readonly string[];
@@ -17,16 +17,16 @@ export interface Import {
 }
 
 export interface SourceFile {
-  /** The path below src, such as `http/create-app.ts`. */
+  /** The path in the folder that is read (mostly src), such as `http/create-app.ts`. */
   readonly path: string;
-  /** The top folder below src, such as `http`; of a file that is directly in src its name, such as `main`. */
+  /** The first folder of the path, such as `http`; for a file without one its name, such as `main`. */
   readonly folder: string;
   readonly text: string;
   readonly imports: readonly Import[];
   readonly tree: ts.SourceFile;
 }
 
-/** Parses a text as if it were the file at this path below src. */
+/** Parses a text as if it were the file at this path in a folder that is read. */
 export function parse(path: string, text: string): SourceFile {
   const tree = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
   const declared = tree.statements
@@ -54,7 +54,7 @@ export const readSources = (folder: string): SourceFile[] =>
 /** All TypeScript files below src. */
 export const sources: readonly SourceFile[] = readSources('src');
 
-/** The top folder of a path below src; for a file that is directly in src its name without extension. */
+/** The first folder of a path; for a file without one its name without extension. */
 export function folderOf(path: string): string {
   return path.split('/')[0]!.replace(/\.ts$/, '');
 }

@@ -107,7 +107,7 @@ test.each([
     () => logoFile('large.svg', SVG.padEnd(100 * 1024 + 1)),
     /^LOGO_FILE must have at most 100 KiB\.$/,
   ],
-  // It is read like one that never ends, such as /dev/zero, with which a start took all memory.
+  // A device that never ends, such as /dev/zero, would take all memory, so none is read.
   ['a device', () => '/dev/null', /^LOGO_FILE cannot be read: \/dev\/null \(it is not a file\)\.$/],
 ])('a logo that is %s is refused with one sentence', (_what, makeFile, sentence) => {
   const config = new Config({ LOGO_FILE: makeFile() });

@@ -9,7 +9,7 @@ import { AppLogger } from '../../src/core/logger.js';
 import { servePrepared } from '../../src/http/responses/prepared-response.js';
 import { handleMalformedRequests } from '../../src/http/malformed-requests.js';
 
-test('a prepared response closes its connection while the closing server still listens', async () => {
+test('while a closing server still listens, the framework answers a prepared path, and closes the connection', async () => {
   const app = fastify({ return503OnClosing: false });
   const queue = new AcceptQueue();
   const isWaiting = Promise.withResolvers<() => void>();

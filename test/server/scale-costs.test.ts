@@ -13,8 +13,8 @@ const load = (hasReplica: boolean, perSecond: number, us: number, isCapacity = f
   connections: 10,
   replicaConnections: hasReplica ? 2 : 0,
 });
-/** Four nights of a thousand rows, the last of which also rolls up a week. A vacuum costs a tenth of a move. */
 const costs = (ms: number) => ({ ms, processorMs: ms / 2, wal: ms * 400, temporary: ms * 100 });
+/** Four nights of a thousand rows, the last of which also rolls up a week. A vacuum costs a tenth of a move. */
 const nights = [1_000, 1_000, 1_000, 8_000].map((ms, index) => ({
   stored: index * 1_000,
   moved: 1_000,

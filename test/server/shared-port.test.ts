@@ -30,7 +30,7 @@ function send(): Promise<number | string> {
   });
 }
 
-/** Sends requests until `stop` is called. A broken connection is repeated once, as a proxy does. */
+/** Sends requests until `stop` is called. A request on a broken connection is repeated once, as by a proxy. */
 function startSenders() {
   const answers: (number | string)[] = [];
   const resets: (number | string)[] = [];
@@ -72,7 +72,7 @@ test('two instances share a port, and an upgrade from one to the other loses no 
   await second.end('SIGTERM');
 });
 
-test('an instance does not share the port of one that does not, and says why', async () => {
+test('an instance with REUSE_PORT cannot listen on the port of an instance without it, and says why', async () => {
   const first = launch('false');
   await first.ready();
   const second = launch('true');

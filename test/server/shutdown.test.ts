@@ -28,7 +28,7 @@ function readShutdownSteps({ stdout }: ServerProcess) {
     .map(({ level: _level, time: _time, ...line }) => line);
 }
 
-test('on SIGTERM the service is not ready at once, still answers requests during the delay, and then ends step by step', async () => {
+test('on SIGTERM the service is no longer ready, still answers requests during the delay, and then ends step by step', async () => {
   const { server, url } = await launch({ SHUTDOWN_DELAY_SECONDS: '10' });
   await server.ready();
   const [, license_key, email] = await server.waitForOutput('stderr', /Sample license +(\S+) +\((\S+)\)/);
