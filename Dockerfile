@@ -19,7 +19,7 @@ FROM ${NODE_IMAGE}
 WORKDIR /app
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 COPY --from=build /build/app/ ./
-# Without SMTP_URL, mails are written to the folder data. Nothing else in the image can be changed by the user that runs.
+# Without SMTP_URL, mails are written to the folder data. The user of the service can change nothing else below /app.
 RUN ln -s /app/dist/cli.js /usr/local/bin/mooring && install -d -m 700 -o node -g node data
 USER node
 EXPOSE 3000

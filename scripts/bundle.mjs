@@ -16,7 +16,7 @@ const OTHER_DRIVER =
 
 /** Modules of packages that no code of the service uses, and what replaces them. */
 const REPLACED = [
-  // Each class that is used after all fails with a sentence. DataSource and the index only refer to them.
+  // TypeORM's own modules only refer to these classes. One that is used after all fails with a sentence.
   [
     OTHER_DRIVER,
     `module.exports = new Proxy({}, { get: (_, name) => name === '__esModule' || class {
@@ -145,7 +145,7 @@ function asciiOnly() {
   const escape = (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   return {
     name: 'ascii-only',
-    // The code is printed for the last time before this. The lines stay the same, so the map remains valid.
+    // The bundler has printed the code for the last time before this. The lines stay the same, so the map remains valid.
     generateBundle(_, bundle) {
       for (const chunk of Object.values(bundle).filter(({ type }) => type === 'chunk'))
         chunk.code = chunk.code.replaceAll(/[^\0-\x7f]/g, escape);

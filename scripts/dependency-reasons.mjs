@@ -62,7 +62,7 @@ export const REASONS = {
   terser:
     'Minifies the scripts of the pages: compressed, they are one percent smaller than with what Vite brings.',
   vite: 'Builds the pages, and bundles the service and the command line of publishers.',
-  yaml: "Reads `docs/openapi.yaml` in the tests, and to write the pages' types from it.",
+  yaml: 'Reads `docs/openapi.yaml`, alert rules and the compose file: in tests, and for the types of the pages.',
 };
 
 /** Optional dependencies: npm installs those for the platform, and a release contains none of them. */

@@ -1,4 +1,4 @@
-// npm run docs:dependencies: writes docs/dependencies.md from package.json, the ones of judges/ and mutation/,
+// npm run docs:dependencies: writes docs/dependencies.md from package.json (also those of judges/ and mutation/),
 // dependency-reasons.mjs, the lock file and the installed files.
 import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

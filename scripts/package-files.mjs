@@ -20,7 +20,7 @@ const OWN = [
 ];
 /** Own files that no installation uses: the stamps of builds, the pictures of the pages, and the command, which is in bin/. */
 const UNUSED = /^(?:.*\/\.mooring-build|docs\/pages\/.*\.png|deploy\/mooring)$/;
-/** The programs. */
+/** The paths of the programs in an installation. */
 const EXECUTABLE = /^(?:bin\/mooring|dist\/cli\.js)$/;
 
 /**

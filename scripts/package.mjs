@@ -1,6 +1,5 @@
 // npm run package [-- DIR]: makes mooring-VERSION.tar.gz, the archive that is installed in production, in DIR (by default the
-// current folder).
-// It contains no compiler, test tool, browser, database or Node. The same sources give the same bytes on any machine and day.
+// current folder). It has no compiler, test tool, browser, database or Node. The same sources give the same bytes on any machine.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -18,7 +18,7 @@ await command(async () => {
     );
     return 0;
   }
-  // The tests flush thousands of small files to the disk, which is faster in a folder in memory.
+  // The tests flush thousands of small files to the disk, so their folder is in memory if possible.
   const folder = mkdtempSync(join(temporaryFolder(), 'mooring-python-'));
   const environment = {
     ...process.env,
@@ -48,7 +48,7 @@ function findPython() {
   throw new ScriptError(`PYTHON names ${PYTHON}, which is no Python of 3.9 or newer.`);
 }
 
-/** Starts a service with a sample license, and runs the programs of the README and of the examples. */
+/** Starts a service with a sample license, and runs the programs of the README and the example. */
 async function testWithService(python, environment, folder) {
   await ensureInstalled();
   await ensureBuilt();

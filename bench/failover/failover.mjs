@@ -15,7 +15,7 @@ import {
   table,
 } from '../measure.mjs';
 import { postgresVersion, runPageBench } from '../run.mjs';
-import { HEARTBEATS, isRight, isWrite, Load } from './load.mjs';
+import { HEARTBEATS_PER_ACTIVATION, isRight, isWrite, Load } from './load.mjs';
 import { findTools, PATRONI_SECONDS, PatroniCluster, query, waitFor } from './patroni.mjs';
 
 const NODES = 2;
@@ -149,7 +149,7 @@ function report({ results, answers, lost, acknowledged, version }, { rate }) {
 What happens when the primary is lost under load? Written by \`npm run bench:failover -- --write\`.
 
 ${NODES} servers under Patroni with synchronous replication (\`ttl\` ${ttl}, \`loop_wait\` ${loop_wait}, \`retry_timeout\` ${retry_timeout}) and etcd; ${INSTANCES} instances with all servers in
-\`DATABASE_URL\` and \`DATABASE_READ_URL\`; ${rate} activations and ${rate * HEARTBEATS} heartbeats a second. In each round the primary is killed with its Patroni, or
+\`DATABASE_URL\` and \`DATABASE_READ_URL\`; ${rate} activations and ${rate * HEARTBEATS_PER_ACTIVATION} heartbeats a second. In each round the primary is killed with its Patroni, or
 stopped (SIGSTOP), so that it hangs and later continues as a primary.
 
 | goal | measured | |

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 
-/** Heartbeats for each activation. */
-export const HEARTBEATS = 3;
+/** The heartbeats that are sent for each activation. */
+export const HEARTBEATS_PER_ACTIVATION = 3;
 
 /** Whether an activation was acknowledged. */
 export const isWrite = ({ name, status }) => name === 'activate' && status === 201;
@@ -26,7 +26,7 @@ export class Load {
     this.#token = first.json.token;
     this.#timer = setInterval(() => {
       void this.#send('activate', this.#activation());
-      for (let beat = 0; beat < HEARTBEATS; beat += 1)
+      for (let beat = 0; beat < HEARTBEATS_PER_ACTIVATION; beat += 1)
         void this.#send('heartbeat', { token: this.#token, app_version: '1.0.0' });
     }, 1_000 / this.rate);
   }

@@ -31,7 +31,7 @@ export function computeCosts({ heartbeats, days, monthsKept }) {
   };
 }
 
-/** Computes the costs of a row from the nights. A roll-up costs what its night takes more than the median of the other nights. */
+/** Computes the costs of a row. The cost of a roll-up is what its night takes in addition to the median of the other nights. */
 function computeNights({ nights, months }) {
   const moves = nights.filter(({ weeks }) => weeks === 0);
   const rollUps = nights.filter(({ weeks }) => weeks > 0);

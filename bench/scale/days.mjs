@@ -6,7 +6,7 @@ import { runRetention } from '../retention/run-retention.mjs';
 import { Server } from './server.mjs';
 
 const DAY_MS = 86_400_000;
-/** A first day of a month that is a Monday. The data begins whole weeks before it, so that its first week is complete. */
+/** A Monday that is the first day of a month. The data begins whole weeks before it, so that its first week is complete. */
 const FIRST_OF_MONTH = Date.UTC(2026, 5, 1);
 /** The time from midnight to the first run of a day. */
 const RUN_OFFSET_MS = 5 * 60_000;

@@ -87,7 +87,7 @@ async function runSimulation(
   await steps;
   const elapsed = performance.now() - began;
   for (; connections.inProgress > 0 && !ended.aborted; await pause(TICK_MS));
-  // The last run is that of the hour after the end.
+  // The last retention run is due in the hour after the last day.
   await environment.runLastRetention(epoch + span + 10 * MINUTE_MS);
   const checks = await environment.withDatabase((client) => checkDatabase(client, expected, epoch + span));
   const version = await postgresVersion(environment.settings.DATABASE_URL);

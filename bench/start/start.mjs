@@ -1,5 +1,5 @@
 // Measures the start and the memory of the service: npm run bench:start [-- --starts N] [--idle S] [--seconds S] [--write]. The
-// variants start in turns on the same database, which is migrated and full.
+// variants start in turns on the same database, which is migrated and has 10,000 activations.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { BUNDLE, root, ScriptError, SERVICE_FLAGS, SOURCE_MAPS } from '../../scripts/prepare.mjs';

@@ -36,7 +36,7 @@ export async function passDays(client, days) {
 /** Moves the publication of a version, and its event of the audit trail, to a number of weeks before now. */
 export async function movePublication(client, version, weeksAgo) {
   await client.query('set session_replication_role = replica');
-  // Not each version is published at the same time of day.
+  // The versions are published at different times of day.
   const age = 'make_interval(days => $2::integer * 7, mins => $2::integer * 37)';
   await client.query(
     `update manifest set published_at = now() - ${age} where signed::json ->> 'version' = $1`,

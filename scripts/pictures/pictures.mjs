@@ -37,7 +37,7 @@ async function takePictures(service, folder) {
   await vendor.withDatabase(fillFleet);
   await vendor.publishVersions(folder, PUBLISHED_WEEKS_AGO);
   const options = withSystemFonts(await findChromium(), folder);
-  // The fields of dates have the format of this language, and not that of the page.
+  // Date fields have the format of the language of the browser, and not of the page.
   const browser = await chromium.launch({ ...options, args: [...options.args, '--lang=en-GB'] });
   try {
     const camera = new Camera(browser, service.origin);

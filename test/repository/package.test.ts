@@ -200,7 +200,7 @@ describe('an installation of the archive, with nothing else than Node', () => {
     expect([answer.status, answer.json.token]).toEqual([201, expect.any(String)]);
   });
 
-  test('is ready, and serves the pages, the API description of errors and the licenses of packages', async () => {
+  test('is ready, and serves the pages, the page of the error codes and the licenses of packages', async () => {
     const ready = await retryWhileUnavailable(() => call(url, 'GET', '/health/ready'));
     expect([ready.status, ready.json.status]).toEqual([200, 'ready']);
     for (const path of ['/portal/', '/support/', '/privacy/', '/licenses.md', '/docs/errors'])

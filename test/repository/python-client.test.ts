@@ -65,7 +65,7 @@ describe('the Python client', () => {
     expect(python).toEqual(reference);
   });
 
-  test('reads the members of the same codes as the reference client', () => {
+  test('reads the same members of problems as the reference client', () => {
     const python = read(`${PACKAGE}problem.py`);
     for (const member of read('client/src/problem-members.ts').matchAll(
       /^ {4}(\w+): (?:orNull|instant|count|isWebAddress)/gm,
@@ -73,7 +73,7 @@ describe('the Python client', () => {
       expect(python).toContain(`"${member[1]!}": `);
   });
 
-  test('is tested by .ci/run after the tests', () => {
+  test('is tested by .ci/run after `npm test`, and before the judges', () => {
     expect(read('.ci/run')).toMatch(/^npm test$[^]*^npm run test:python$[^]*^npm run judges$/m);
   });
 });

