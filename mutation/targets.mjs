@@ -16,8 +16,8 @@ export function filesOf(root, patterns) {
 }
 
 /**
- * Selects what to mutate: the lines that differ from the commit `since`, the files that `paths` name, or else all files. `area` has
- * the names of the areas that are selected from; without it, all areas are.
+ * Selects what to mutate: the lines that differ from the commit `since`, the files that `paths` name, or else all files. `area`
+ * limits the selection to the areas that it names.
  * @param directory the one to which `paths` are relative
  * @returns the areas with something to mutate, each with its targets for Stryker @throws ScriptError for a name or a path that
  *   selects nothing, which is probably mistyped

@@ -42,7 +42,7 @@ await command(async () => {
     plugins: [ownModules(), packageModules(), builtinModules(), asciiOnly()],
     ssr: { noExternal: true },
     resolve: {
-      // As Node resolves packages. Vite would prefer copies for bundlers, which are not tested with the service.
+      // Packages are resolved as by Node. Vite would prefer copies for bundlers, which are not tested with the service.
       mainFields: [],
       conditions: ['node'],
     },

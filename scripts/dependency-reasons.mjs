@@ -1,4 +1,4 @@
-// The reason for each direct dependency, and its alternatives. docs/dependencies.md is generated from this file.
+// The reason for each direct dependency, of some with an alternative. docs/dependencies.md is generated from this file.
 
 export const REASONS = {
   '@fastify/cookie':

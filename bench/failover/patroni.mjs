@@ -178,7 +178,7 @@ export class PatroniCluster {
         dcs: {
           ...PATRONI_SECONDS,
           synchronous_mode: true,
-          // PostgreSQL alone is not started again on its machine, because that takes longer than a failover.
+          // If PostgreSQL alone fails, it is not started again on its machine, because that takes longer than a failover.
           master_start_timeout: 0,
           postgresql: { use_pg_rewind: true, use_slots: true },
         },

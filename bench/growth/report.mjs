@@ -19,7 +19,7 @@ const MAX_P99_RATIO_DURING_RUN = 1.3;
 
 /** The size of a page of PostgreSQL. */
 const PAGE_BYTES = 8192;
-/** The pages that only one activation of the load may need: three of tables and two of indexes. */
+/** The pages that one activation of the load may need and no other one needs: three of tables and two of indexes. */
 const PAGES_PER_ACTIVATION = 5;
 
 /** Writes the measurements as a page of Markdown. @param measurementsByKind by the names of REQUEST_KINDS, then by database size */

@@ -1,6 +1,5 @@
-// Measures license import: npm run bench:import [-- --rows N] [--kill-rows N] [--seed N] [--write]. For the export of each vendor it
-// imports a file in one run, and another one in a run that is killed again and again. Then each holder signs in by the previous
-// key.
+// Measures license import: npm run bench:import [-- --rows N] [--kill-rows N] [--seed N] [--write]. Of each vendor, one export is
+// imported in one run, and another one in runs that are killed and started again. Then each holder signs in by the previous key.
 import { parseArgs } from 'node:util';
 import { option, parseWholeNumbers } from '../command.mjs';
 import { postgresVersion, runPageBench } from '../run.mjs';

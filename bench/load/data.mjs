@@ -1,6 +1,6 @@
 /*
- * The data of a bench. Each activation has a license of its own. Three of its members have the names of the token's claims:
- * `sub` is the id of the activation, `lic` the id of the license, and `lxp` the expiry of the license.
+ * The data of a bench. Each activation has a license of its own. Three members of an activation have the names of the token's
+ * claims: `sub` is the id of the activation, `lic` the id of the license, and `lxp` the expiry of the license.
  */
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -46,8 +46,8 @@ export async function makeDeployment(url, folder) {
 }
 
 /**
- * Stores the check value of the secret, as the first start on an empty database does. On a full database, the service would compare
- * the secret with the keys of licenses, of which a bench makes most up.
+ * Stores the check value of the secret, as the first start on an empty database does. If the database had licenses already, the
+ * service would compare the secret with their keys, and a bench makes up most of these.
  */
 async function storeSecretCheck(settings) {
   const { Config } = await import('../../dist/core/config.js');

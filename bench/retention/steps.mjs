@@ -112,7 +112,7 @@ export async function measureDeletion({ runner, progress, month }) {
   const { createRetentionPolicy } = await import('../../dist/retention/policy.js');
   const rule = createRetentionPolicy({ taxRetentionYears: 10 }).find(({ table }) => table === 'telemetry');
   // Runs the deletion after which the first day kept is `days` days after `first`. A row is deleted on the day on which it is two
-  // years old, so `asOf` is one day before that.
+  // years old: on `asOf`, the last day to delete is that old.
   const deleteBefore = (first, days = 0) => {
     const asOf = new Date(first.getTime() + (days - 1) * DAY_MS);
     asOf.setUTCFullYear(asOf.getUTCFullYear() + YEARS_KEPT);

@@ -98,7 +98,7 @@ function cost({ load, clients, nights, heartbeats, monthsKept }) {
     moveSeconds: (rowsADay * move.us) / 1e6,
     rollUpSeconds: (rowsADay * DAYS_A_WEEK * rollUp.us) / 1e6,
     temporaryBytes: rowsADay * move.temporary,
-    /** A sort takes n log n steps: the largest factor by which the time of a row could grow, if the run only sorted. */
+    /** The largest factor by which the time of a row could grow: that of a run that only sorts, in n log n steps. */
     sortFactor: Math.log(rowsADay) / Math.log(nights.rows),
     connections: load.connections,
     replicaConnections: load.replicaConnections,

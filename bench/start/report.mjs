@@ -20,7 +20,7 @@ const STEPS = {
   init: 'Nest initialises them',
   listen: 'the port is opened',
 };
-/** The number of packages in the table of modules. */
+/** The number of packages that the page names below the table of modules. */
 const LISTED_PACKAGES = 12;
 
 /** Writes the measurements as a page of Markdown. */

@@ -3,7 +3,7 @@ import { codeAfter } from './mails.mjs';
 import { dayFromToday } from './sample-vendor.mjs';
 
 /**
- * Makes staff, and the licenses that were issued before the pictures, in the order in which it happened.
+ * Makes the staff and the licenses of the months before the pictures, the oldest first.
  * @returns a holder whose license was changed several times, and one whose license has expired
  */
 export async function makeHistory(vendor) {

@@ -20,7 +20,7 @@ const PAST_TIMES = {
 const PUBLICATION = 'manifest.publish';
 
 /**
- * Moves the time of everything that has happened back, as if it had happened so many days earlier.
+ * Moves the time of everything that has happened back by a number of days.
  * @param client of pg, connected as a superuser
  */
 export async function passDays(client, days) {

@@ -58,7 +58,7 @@ async function takeGermanPhone(camera, ada) {
   );
 }
 
-/** From the refusal of a new machine to a free place, and then the request to support, when no release is left. */
+/** Takes the steps from the refusal of a new machine to a free place, and then a request to support, because no release is left. */
 async function takeFullLicense(camera, vendor) {
   const hedy = await vendor.issue('hedy@example.com', 1, ['Old iMac']);
   await vendor.passDays(5.1);

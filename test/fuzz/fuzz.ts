@@ -2,8 +2,8 @@ import { jest } from '@jest/globals';
 import type fc from 'fast-check';
 
 /*
- * The number of runs of a random test. `npm test` has few; `npm run bench:model` and `npm run bench:fuzz` set more in
- * MOORING_RUNS. On failure fast-check prints its seed.
+ * The number of runs of a random test. `npm test` has few; the commands of bench/random/ set more in MOORING_RUNS. On failure
+ * fast-check prints its seed.
  */
 
 const { MOORING_RUNS, MOORING_SEED } = process.env;

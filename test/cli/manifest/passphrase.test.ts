@@ -119,7 +119,7 @@ testWith('script')(
         PUBLIC_URL: UNREACHABLE_URL,
         MANIFEST_PUBLIC_KEYS: terminal.one,
       },
-      // The file has only zeros, so that it is no disk image, and other.pem is not listed.
+      // The file has only zeros, so it is no disk image, and MANIFEST_PUBLIC_KEYS lacks other.pem: both names are typed.
       input: `${PASSPHRASE}\r${OTHER_PASSPHRASE}\rother.pem\r1.0\r`,
       encoding: 'utf8',
     });
