@@ -27,8 +27,8 @@ function positionInClaims(token: string): number {
 }
 
 /**
- * Replaces one character. It must not be a dot, because the token would then have two segments, and not the last of its segment,
- * because a decoder may ignore bits of the last one.
+ * Replaces one character. The position must not be that of a dot, because the token would then have two segments, nor that of the
+ * last character of a segment, because a decoder may ignore some bits of it.
  */
 function replaceCharacter(token: string, position: number): string {
   return token.slice(0, position) + (token[position] === 'A' ? 'B' : 'A') + token.slice(position + 1);

@@ -57,7 +57,7 @@ export class MooringClient {
     return this.#license?.status ?? { kind: 'not_activated' };
   }
 
-  /** Decides whether the application may run and begins the background calls. Once the state is read, a repetition does nothing. */
+  /** Decides whether the application may run, and sets the timers. Calls after the state was read return the first result. */
   start(): Promise<Status> {
     this.#starting ??= this.#start();
     return this.#starting;

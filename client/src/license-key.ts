@@ -21,8 +21,8 @@ const DETAIL = 'must have the shape PREFIX_XXXX-XXXX-XXXX-XXXX';
 /**
  * Reads a typed or pasted license key as the service does. A key that was typed without its prefix stays without one, because only
  * the service knows the prefix. The check symbol is not checked, because imported keys may lack it.
- * @returns the canonical text @throws LicenseProblem for a text that has not the shape of a key, or has several different keys: the
- *   answer of the service, which need not be asked
+ * @returns the canonical text
+ * @throws LicenseProblem, as the service would answer, for a text without the shape of a key or with several different keys
  */
 export function readLicenseKey(text: string): string {
   if (text.length > MAX_TYPED_LENGTH) throw invalidKey();

@@ -79,7 +79,7 @@ export class License {
     const telemetry = this.#dependencies.telemetry();
     let outcome = await this.#callHeartbeat(license, telemetry);
     if (telemetry && actionOf(outcome) === 'fix') outcome = await this.#callHeartbeat(license, undefined);
-    // A stopped license stays stopped until the user acts: a background activation could activate a released machine again.
+    // After a stop, `reactivate` is not followed: a machine that was released must not activate itself again.
     const mustActivate = actionOf(outcome) === 'reactivate' && this.#status.kind !== 'stopped';
     if (!mustActivate) return this.#handle(outcome, license, { isActivation: false });
     this.#dependencies.log('the service asked for a new activation');

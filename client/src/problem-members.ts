@@ -56,9 +56,8 @@ type Checked<Checks> = { readonly [Name in keyof Checks]?: Checks[Name] extends 
 export type ProblemExtras<Code extends ProblemCode> = Members & Checked<(typeof PROBLEM_MEMBERS)[Code]>;
 
 /**
- * Removes each member that fails the check of `PROBLEM_MEMBERS` for this code. Members of unknown codes, and unknown members, are
- * kept unchanged, because a newer service may have added them. Only members with more than four levels of objects are
- * removed.
+ * Removes each member that fails its check in `PROBLEM_MEMBERS` for this code. A member without a check is kept, because a newer
+ * service may have added it, unless it has more than four levels of objects or lists.
  */
 export function checkedMembers(code: string, members: Members): Members {
   const known = Object.hasOwn(PROBLEM_MEMBERS, code) ? PROBLEM_MEMBERS[code as ProblemCode] : {};

@@ -17,8 +17,8 @@ const HTTP_DATE_LENGTH = 'Fri, 20 Nov 2026 13:00:00 GMT'.length;
 /** Reads a date in the form of RFC 9110, such as `Fri, 20 Nov 2026 13:00:00 GMT`; undefined for any other text. */
 function parseHttpDate(value: string | null): number | undefined {
   const milliseconds = Date.parse(value ?? '');
-  // The comparison excludes the other forms that `Date.parse` reads, and days that the calendar lacks. A year has four digits. The
-  // length also excludes "Invalid Date", which `toUTCString` writes for a time that is not a number.
+  // The comparison excludes the other forms that `Date.parse` reads, and days that the calendar lacks. The length excludes years of
+  // more than four digits, and "Invalid Date", which `toUTCString` writes for a time that is not a number.
   const isHttpDate = value?.length === HTTP_DATE_LENGTH && new Date(milliseconds).toUTCString() === value;
   return isHttpDate ? milliseconds : undefined;
 }

@@ -31,27 +31,27 @@ export interface StoredTime {
  */
 export class SeenTime {
   #highest: number;
-  #ahead: number;
+  #aheadMs: number;
   #measuredAt: number;
   readonly #clock: Clock;
 
   constructor(clock: Clock, stored: StoredTime) {
     this.#clock = clock;
-    this.#ahead = Math.max(0, stored.clock_ahead_seconds) * 1000;
+    this.#aheadMs = Math.max(0, stored.clock_ahead_seconds) * 1000;
     this.#measuredAt = clock.monotonic();
-    this.#highest = representable(parseTime(stored.highest_seen) ?? clock.now() - this.#ahead);
+    this.#highest = representable(parseTime(stored.highest_seen) ?? clock.now() - this.#aheadMs);
   }
 
   /** Milliseconds since 1970; never less than in an earlier call, unless a confirmation came between them. */
   now(): number {
     const measured = this.#clock.monotonic();
-    const ranFor = Math.max(0, measured - this.#measuredAt);
+    const ranForMs = Math.max(0, measured - this.#measuredAt);
     this.#measuredAt = measured;
-    this.#highest += ranFor;
+    this.#highest += ranForMs;
     const wall = this.#clock.now();
     // A clock that was set back is less far ahead than before; with the old value the time would not advance.
-    this.#ahead = Math.min(this.#ahead, Math.max(0, wall - this.#highest));
-    this.#highest = representable(Math.max(this.#highest, wall - this.#ahead));
+    this.#aheadMs = Math.min(this.#aheadMs, Math.max(0, wall - this.#highest));
+    this.#highest = representable(Math.max(this.#highest, wall - this.#aheadMs));
     return this.#highest;
   }
 
@@ -63,11 +63,11 @@ export class SeenTime {
   /** Replaces all times seen before by the `server_time` of a confirmation, in milliseconds since 1970. */
   confirm(serverTime: number): void {
     this.#measuredAt = this.#clock.monotonic();
-    this.#ahead = Math.max(0, this.#clock.now() - serverTime);
+    this.#aheadMs = Math.max(0, this.#clock.now() - serverTime);
     this.#highest = representable(serverTime);
   }
 
   toStored(): StoredTime {
-    return { highest_seen: formatTime(this.now()), clock_ahead_seconds: this.#ahead / 1000 };
+    return { highest_seen: formatTime(this.now()), clock_ahead_seconds: this.#aheadMs / 1000 };
   }
 }

@@ -22,7 +22,7 @@ export async function removeAbandoned(file: string): Promise<void> {
 
 function isRunning(processId: number): boolean {
   try {
-    // Signal 0 is not sent: it only looks for the process.
+    // Signal 0 only asks whether the process exists. EPERM says that it does, and belongs to another user.
     return process.kill(processId, 0);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';

@@ -66,6 +66,7 @@ export class UpdateChecker {
   #textOf({ status, etag, text }: Answer): string | undefined {
     if (status === 304) return this.#cached?.text;
     if (status !== 200) return undefined;
+    // Only a strong etag of printable characters, at most 128 of them, is sent back.
     this.#cached = etag !== null && /^"[\x21\x23-\x7e]{1,128}"$/.test(etag) ? { etag, text } : undefined;
     return text;
   }

@@ -10,7 +10,7 @@ import { messages } from './messages.js';
 import { askForRelease, readHolder } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';
 
-const REASON_MAX_LENGTH = 500;
+const REASON_MAX_CHARACTERS = 500;
 
 interface Props {
   readonly activation: HolderActivation;
@@ -26,7 +26,7 @@ export function AskForRelease({ activation, onClose }: Props) {
     await askForRelease(id, reason);
     const current = await readHolder();
     onClose();
-    // The service accepts a request for a machine that is no longer in use, but creates none.
+    // For a machine that is no longer in use the service answers without an error, and stores no release request.
     const isActive = findActivation(current, id)?.state === 'active';
     update(current, isActive ? `state-${id}` : 'headline');
     toast(isActive ? messages.release.sent : messages.release.notInUse);
@@ -36,7 +36,7 @@ export function AskForRelease({ activation, onClose }: Props) {
     label: messages.release.reason,
     hint: messages.release.reasonHint,
     area: { autofocus: true },
-    check: (reason: string) => [...reason].length > REASON_MAX_LENGTH && messages.release.reasonWrong,
+    check: (reason: string) => [...reason].length > REASON_MAX_CHARACTERS && messages.release.reasonWrong,
   };
   return (
     <ConfirmDialog

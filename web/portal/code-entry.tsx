@@ -22,7 +22,7 @@ interface Props {
   readonly mail: () => Promise<unknown>;
   readonly signIn: (code: string) => Promise<unknown>;
   readonly onSignedIn: () => Promise<void>;
-  /** Further buttons beside the submit button. */
+  /** Further buttons in the line below the submit button. */
   readonly extra: ComponentChildren;
   /** Called when the field is filled or emptied. */
   readonly onFilled?: (isFilled: boolean) => void;

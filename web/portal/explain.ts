@@ -3,8 +3,8 @@ import { unavailableText } from '../shared/texts/messages.js';
 import { messages } from './messages.js';
 
 /**
- * Returns a sentence for the holder about a failed request. The messages have sentences for some codes. For the others it is
- * the `detail` of the service or, without one and from status 500 on, `failed`.
+ * Returns a sentence for the holder about a failed request. The messages have sentences for some codes. For another code it is
+ * the `detail` of the service. Without a `detail`, and from status 500 on, it is `messages.failed`.
  * @throws the given error if it is not that of a request
  */
 export function explain(error: unknown): string {

@@ -9,6 +9,6 @@ export interface FormProps {
   readonly onSignedIn: () => Promise<void>;
   /** The text that says what a mailed code is used for. Only `CodeForm` shows it. */
   readonly lead: string;
-  /** Further buttons beside the submit button. */
+  /** Further buttons beside the submit button, or in the line below it. */
   readonly extra: ComponentChildren;
 }

@@ -46,7 +46,7 @@ export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, 
     if (newErrors.email || newErrors.key) return;
     await run(async () => {
       await signInByKey(email.trim(), licenseKey.trim()).catch(async (error: unknown) => {
-        // `preload` loads the check of the key for a typing error. The error waits for it at most two seconds.
+        // The error is shown once `preload` has loaded `isMistyped`, or after two seconds.
         await Promise.race([preload(), new Promise((resolve) => setTimeout(resolve, 2_000))]);
         throw error;
       });

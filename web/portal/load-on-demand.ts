@@ -2,7 +2,7 @@ import { ServiceUnavailable } from '../shared/api/api.js';
 import { kept, keepForm } from './kept-form.js';
 import { readHolder } from './portal-api.js';
 
-/** In this time after the page has loaded itself again, it does not do so once more: the file is missing for another reason. */
+/** In this time after a reload the page does not load itself again: if the file is still missing, it has another reason. */
 const MIN_MS_BETWEEN_RELOADS = 60_000;
 
 /** What on-demand.ts exports. It is undefined until `loadOnDemand` or `preload` has succeeded. */
@@ -10,7 +10,7 @@ export let onDemand: typeof import('./on-demand.js');
 
 async function load(): Promise<void> {
   if (onDemand) return;
-  // Some browsers keep a module that they could not load, and do not request it again.
+  // Some browsers never request a module again that they could not load, so it is not requested while there is no network.
   if (!navigator.onLine) await reachService();
   onDemand = await import('./on-demand.js');
 }

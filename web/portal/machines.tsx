@@ -15,9 +15,9 @@ const MAX_ENDED_SHOWN = 5;
 const MAX_WITHOUT_FILTER = 10;
 
 export function Machines({ license }: { license: HolderLicense }) {
-  const activationsWith = (isEnded: boolean) =>
+  const activationsWith = (hasEnded: boolean) =>
     license.activations
-      .filter(({ state }) => (state !== 'active') === isEnded)
+      .filter(({ state }) => (state !== 'active') === hasEnded)
       .toSorted((a, b) => Number(isThisMachine(b)) - Number(isThisMachine(a)));
   const [active, ended] = [activationsWith(false), activationsWith(true)];
   const [filter, setFilter] = useState('');

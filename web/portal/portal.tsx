@@ -42,7 +42,7 @@ export function Portal() {
   const [changed, setChanged] = useState<{ readonly id: string } | null>(null);
   // The hint of a refused activation, until the holder chooses another way to sign in.
   const [newestHint, setHint] = useState(releaseHint());
-  // Null too once the hint is too old.
+  // Also null once the hint is too old for `releaseHint`.
   const hint = newestHint === releaseHint() ? newestHint : null;
   const latestStage = useRef(stage);
   latestStage.current = stage;
@@ -56,7 +56,7 @@ export function Portal() {
     setStage(next);
     if (changedId) setChanged({ id: changedId });
   };
-  /** @param fallback the id of the element that gets the focus if the application opened the page for no other */
+  /** @param fallback the id of the element that gets the focus if the application did not open the page for another one */
   const load = async (fallback?: string) => {
     setStage('waiting');
     await readHolder().then(
@@ -84,7 +84,7 @@ export function Portal() {
   const handleSignedIn = async () => {
     const found = await readHolder();
     forgetForm();
-    // A hint works for one sign-in. Without one, the holder has chosen another way to sign in.
+    // A hint works for one sign-in, and is not needed after any other.
     setHint(null);
     show(found, elementToFocus(found) ?? 'headline');
   };

@@ -17,7 +17,7 @@ interface Props {
   /** The text that says what a mailed code is used for. */
   readonly codeLead?: string;
   readonly onSignedIn: () => Promise<void>;
-  /** A further button beside the submit button. */
+  /** A further button beside the submit button, or in the line below it. */
   readonly extra?: ComponentChildren;
 }
 

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 /**
- * Whether this device has no connection. The browser also reports that on a device without a network that runs the service, so each
- * response sets this to false.
+ * Whether this device has no connection. A browser reports none without a network, even if the service runs on the same device, so
+ * each response sets this to false.
  */
 let isOffline = !navigator.onLine;
 const changes = new EventTarget();
@@ -25,7 +25,7 @@ export function noteNoResponse(): boolean {
   return isOffline;
 }
 
-/** Returns whether this device has no connection, also after that has changed. */
+/** Returns whether this device has no connection, and renders the component again when that changes. */
 export function useIsOffline(): boolean {
   const [known, setKnown] = useState(isOffline);
   useEffect(() => {

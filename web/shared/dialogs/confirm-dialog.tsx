@@ -79,7 +79,7 @@ export function ConfirmDialog<Name extends string = never>(props: ConfirmDialogP
       await run(() => onConfirm(values));
     if (form.current) focusFirstError(form.current);
   }
-  // In a dialog that is higher than the window, the text and the buttons below it would be out of sight.
+  // In a dialog that is higher than the window, the error and the buttons below it would be out of sight.
   useEffect(() => {
     if (error?.text) form.current?.lastElementChild?.scrollIntoView({ block: 'nearest' });
   }, [error]);

@@ -5,7 +5,7 @@ const FOCUS_DELAY_MS = 200;
 
 /**
  * Calls the `handle` of the latest render when the person returns to the page. Another tab or another person may have changed the
- * data meanwhile. After "Back", and on telephones, browsers may report that the page is visible again, and no focus.
+ * data meanwhile. After "Back", and on telephones, browsers may report only that the page is visible again, and not the focus.
  */
 export function usePageFocus(handle: () => void): void {
   const latest = useRef(handle);
