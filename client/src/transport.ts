@@ -87,7 +87,7 @@ export class Transport {
     try {
       response = await this.#dependencies.fetch(this.#baseUrl + call.path, requestOf(call, signal));
       onResponse();
-      // The service never sends a redirect; a captive portal does. Some platforms give a redirect the status 0.
+      // The API never sends a redirect, but a captive portal does. Some platforms give a redirect the status 0.
       if (
         response.status < 200 ||
         (response.status >= 300 && response.status < 400 && response.status !== 304)

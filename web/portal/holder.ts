@@ -19,6 +19,5 @@ export const isEnded = ({ status }: HolderLicense) => status === 'revoked' || st
 export const freePlaces = ({ machines_allowed, machines_in_use }: HolderLicense) =>
   Math.max(0, machines_allowed - machines_in_use);
 
-/** Finds an activation by its id. */
 export const findActivation = ({ licenses }: HolderLicensesAnswer, id: string | null) =>
   licenses.flatMap(({ activations }) => activations).find((activation) => activation.id === id);

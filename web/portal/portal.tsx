@@ -195,8 +195,8 @@ interface SignedOutPageProps {
  * shown.
  */
 function SignedOutPage({ stage, hint, onRetry, onSignedIn, onOther }: SignedOutPageProps) {
-  const isToFree = stage === 'signed-out' && hint !== null;
-  const headline = isToFree ? messages.freeAPlace.headline : messages.question;
+  const isToFreeAPlace = stage === 'signed-out' && hint !== null;
+  const headline = isToFreeAPlace ? messages.freeAPlace.headline : messages.question;
   useEffect(() => setTitle(headline), [headline]);
   return (
     <>
@@ -210,9 +210,9 @@ function SignedOutPage({ stage, hint, onRetry, onSignedIn, onOther }: SignedOutP
       )}
       {stage === 'signed-out' && (
         <>
-          <p class="lead">{isToFree ? messages.freeAPlace.lead : messages.questionLead}</p>
-          {isToFree && <WaitingMachine />}
-          {isToFree ? (
+          <p class="lead">{isToFreeAPlace ? messages.freeAPlace.lead : messages.questionLead}</p>
+          {isToFreeAPlace && <WaitingMachine />}
+          {isToFreeAPlace ? (
             <SignInToFreeAPlace key={hint} hint={hint} onSignedIn={onSignedIn} onOther={onOther} />
           ) : (
             <SignIn email={kept.email} licenseKey={kept.license_key} onSignedIn={onSignedIn} />

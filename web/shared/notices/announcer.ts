@@ -2,8 +2,8 @@
 export const frontDialog = () => [...document.querySelectorAll('dialog[open]')].at(-1);
 
 /**
- * Announces a text to screen readers. They only announce changes of a region that existed before, and of none outside an open
- * dialog, so each dialog has a region of its own.
+ * Announces a text to screen readers. They announce only changes of a region that existed before and, while a dialog is open, only
+ * those inside it, so each dialog has a region of its own.
  */
 export function announce(text: string): void {
   // The regions are emptied first, so that a repeated text is announced again.

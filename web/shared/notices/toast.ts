@@ -14,7 +14,7 @@ new ResizeObserver(() =>
   document.documentElement.style.setProperty('--toasts-height', `${region.getBoundingClientRect().height}px`),
 ).observe(region);
 
-/** Shows that something was done, for some seconds, in place of an earlier such message, and announces it to screen readers. */
+/** Shows for some seconds that something was done, and announces it to screen readers. It replaces the last such message. */
 export function toast(text: string): void {
   announce(text);
   region.querySelector('.passing')?.remove();
@@ -29,8 +29,8 @@ export function toast(text: string): void {
 }
 
 /**
- * Shows an error that belongs to no particular element of the page. It stays until it is dismissed; the error that this device is
- * offline only until it has a connection again.
+ * Shows an error that belongs to no particular element of the page. It stays until it is dismissed. The error that this device is
+ * offline also disappears when the device has a connection again.
  */
 export function toastError(text: string): void {
   for (const earlier of findErrors(text)) earlier.remove();

@@ -50,7 +50,7 @@ const JOB_COLUMNS: readonly Column<JobCounts>[] = [
   { name: texts.jobFailing, isNumber: true, cell: ({ failing }) => formatNumber(failing) },
 ];
 
-/** The kinds of the mails whose subject is a license. */
+/** The kinds of mails whose `about` is the id of a license. */
 const LICENSE_MAIL = /^license_key|^email_changed$/;
 
 function About({ mail: { kind, about } }: { mail: FailingMail }) {

@@ -49,7 +49,7 @@ export function StaffView({ session }: { session: StaffSessionAnswer }) {
     });
   }
 
-  /** Closes the dialog whose action is done. A mailed link does not, because its result may come while a dialog is open. */
+  /** Closes the dialog whose action is done, and shows the result. A mailed link has no dialog, so its result closes none. */
   function finish(sentence: string, email: string, row?: string) {
     closeDialogs();
     void showResult(sentence, email, row);

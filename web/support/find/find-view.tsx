@@ -29,7 +29,7 @@ interface Result {
   readonly isMistyped?: boolean;
 }
 
-/** The text in the search field, and the results of the last search; before them only the kind that is searched first. */
+/** The text in the search field, and the result of the last search. Before the result, `kind` is the kind that is tried first. */
 interface Search extends Partial<Result> {
   readonly text: string;
   readonly kind: QueryKind;

@@ -16,6 +16,7 @@ interface Query {
 const UUID = /^([0-9a-f]{8})([0-9a-f]{4})([1-8][0-9a-f]{3})([89ab][0-9a-f]{3})([0-9a-f]{12})$/i;
 // Such as `id:` or `urn:uuid:`. An id has digits before any colon.
 const LABELS = /^(?:[^\p{N}:=：]*[:=：])+/u;
+// What a copied address may have around it, as in `Ada <ada@example.com>`, `mailto:ada@example.com?subject=…` or quotation marks.
 const BEFORE_ADDRESS = /^(?:[^@]*[:<：])?[\s\p{Cf}\p{Ps}\p{Pi}\p{Pf}"']*/u;
 const AFTER_ADDRESS = /(?:[>?][^@]*|[\s\p{Cf}\p{P}\p{S}]+)$/u;
 

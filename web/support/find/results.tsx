@@ -33,7 +33,7 @@ interface Props {
   readonly isMistyped: boolean | undefined;
 }
 
-/** What a search found. It is opened at once, so it is only seen after going back, unless nothing was found. */
+/** What a search found. A license that was found is opened at once, so the results are seen only after going back. */
 export function Results({ kind, licenses, activationId, isMistyped }: Props) {
   const [first, ...others] = licenses;
   if (!first)

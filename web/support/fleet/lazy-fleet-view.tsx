@@ -35,7 +35,7 @@ export function LazyFleetView({ onReload }: Props) {
   return <Loading text={messages.fleet.waiting} />;
 }
 
-/** The browser keeps a module that it could not load. So the whole page is loaded again, but only while the service answers. */
+/** Some browsers never request a failed module again. So the whole page is loaded again, but only if the service answers. */
 function FleetUnavailable({ failure, onReload }: Props & { readonly failure: ServiceUnavailable }) {
   const { error = failure, busy, run } = useAction();
   const reload = () =>

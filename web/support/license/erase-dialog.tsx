@@ -6,7 +6,7 @@ import { emailField } from '../parts/email-field.js';
 import { reasonField } from '../parts/reason.js';
 import type { LicenseDialogProps } from './dialog-props.js';
 
-/** Asks for an erasure. It cannot be undone, so the address has to be typed. */
+/** Requests an erasure. Once it is carried out, it cannot be undone, so the address has to be typed. */
 export function EraseDialog({ email, onClose, onDone }: LicenseDialogProps) {
   const { erase: texts, reason: reasons } = messages;
   const fields = {

@@ -22,7 +22,7 @@ export function LicenseActions({ license, isAdmin, onDone, onLicense, onChange }
   const [openDialog, setOpenDialog] = useState<'send' | 'rekey' | 'change' | 'erase'>();
   const { email, status } = license;
   const isEnded = status === 'revoked' || status === 'refunded';
-  // The service refuses to mail such a key.
+  // Why the service refuses to mail the key; undefined if it does not refuse.
   const notMailed = isEnded ? status : license.is_key_mailable ? undefined : 'not_made_here';
   const close = () => setOpenDialog(undefined);
   const finish = (sentence: string, row?: string) => {

@@ -54,7 +54,7 @@ export function Machines({ license, searched, changed, onRelease }: Props) {
   // An activation that has just ended stays among the active ones, where the person sees the change.
   const active = matching.filter(({ id, state }) => state === 'active' || changed.includes(id));
   const isFiltered = filter.trim() !== '';
-  const hasNoneInUse = isFiltered && active.length === 0;
+  const findsNoneInUse = isFiltered && active.length === 0;
   return (
     <section class="flow" aria-labelledby="machines">
       <h2 id="machines">{texts.title}</h2>
@@ -73,10 +73,10 @@ export function Machines({ license, searched, changed, onRelease }: Props) {
         </div>
       )}
       {/* The element is always rendered, because screen readers announce changes of existing elements only. */}
-      <p class={hasNoneInUse ? undefined : 'unseen'} role="status">
+      <p class={findsNoneInUse ? undefined : 'unseen'} role="status">
         {isFiltered && filterResult(matching.length, active.length)}
       </p>
-      {!hasNoneInUse && (
+      {!findsNoneInUse && (
         <MachinesInUse
           rows={active}
           nameOf={machineNames(activations)}

@@ -6,7 +6,7 @@ import { reasonField } from '../parts/reason.js';
 import { changeLicense } from './change-call.js';
 import type { ConditionalDialogProps } from './dialog-props.js';
 
-/** Replaces the key. If another person has replaced it meanwhile, no second key is mailed. */
+/** Replaces the key. The service refuses this if the license was changed since the dialog opened, such as by another new key. */
 export function RekeyDialog({
   license: current,
   email,

@@ -8,7 +8,7 @@ export function Machine({ name }: { name: string | null }) {
   return name?.trim() ? <UntrustedText text={name} /> : <span class="quiet">{messages.unnamedMachine}</span>;
 }
 
-/** The same as a text, for sentences and accessible names. */
+/** What `Machine` shows, as a text for sentences and accessible names. */
 export const machineText = (name: string | null) => name?.trim() || messages.unnamedMachine;
 
 /**

@@ -13,7 +13,7 @@ const changes = new EventTarget();
 
 export const arePlainKeysOn = (): boolean => dataset['plainKeys'] !== OFF;
 
-/** Returns whether the shortcuts are on, also after that has changed. */
+/** Returns whether the shortcuts are on, and renders the component again when that changes. */
 export function usePlainKeys(): boolean {
   const [isOn, setIsOn] = useState(arePlainKeysOn());
   useEffect(() => {

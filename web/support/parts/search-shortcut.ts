@@ -2,10 +2,10 @@ import { usePlainKeys } from './plain-keys.js';
 import { isPlainKey, useShortcuts } from './use-shortcuts.js';
 import { goTo } from '../route.js';
 
-/** On a Mac, Ctrl+K in a field deletes to the end of the line. */
+/** On a Mac the search has ⌘K, because Ctrl+K in a field deletes to the end of the line. */
 const isMac = /mac|iphone|ipad/i.test(navigator.platform);
 
-/** How a person reads the key that opens the search, besides `/`. */
+/** The name, for people, of the key that opens the search in addition to `/`. */
 export const SEARCH_KEY = isMac ? '⌘K' : 'Ctrl+K';
 
 /** The keys that open the search, as the attribute `aria-keyshortcuts` names them. */

@@ -7,7 +7,7 @@ import { arePlainKeysOn } from './plain-keys.js';
  * @param handle returns whether the key was a shortcut, so that the browser must not handle it
  */
 export function useShortcuts(handle: (event: KeyboardEvent) => boolean): void {
-  // Before the next frame: a key that is pressed as soon as the rows are shown counts too.
+  // A layout effect runs before the next frame, so that a key that is pressed as soon as the rows are shown counts too.
   useLayoutEffect(() => {
     const listen = (event: KeyboardEvent) => {
       if (!document.querySelector('dialog[open]') && handle(event)) event.preventDefault();

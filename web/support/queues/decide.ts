@@ -28,7 +28,7 @@ export interface Target {
 }
 
 /**
- * What a decision led to. `meanwhile`: the request had been decided, or the machine released, before.
+ * What a decision led to. With `meanwhile` in its name: the request was decided, or the machine released, before this decision.
  */
 type Outcome = 'released' | 'declined' | 'meanwhileReleased' | 'meanwhileDeclined';
 

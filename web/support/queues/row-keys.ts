@@ -27,7 +27,7 @@ export function useRowShortcuts(): void {
   });
 }
 
-/** Finds the table for a key with Shift: that of the focused row, or else the one in which rows are selected. */
+/** Finds the table, with its selection bar, for a key with Shift: that of the focused row, or else one with a selected row. */
 const findSelectedTable = (current: HTMLElement | null) =>
   (current ?? document.querySelector('.selectable tbody :checked'))?.closest('.selectable');
 
