@@ -7,7 +7,7 @@ import type { LicenseState } from '../licenses/license.rules.js';
 export interface ActivationAttempt extends LicenseState {
   readonly license_id: string;
   readonly machines_allowed: number;
-  /** The number of active activations of the license. It may be null if the machine has none, because it is not needed then. */
+  /** The number of active activations of the license. It may be null if `activation_id` is null: `activate_machine` counts then. */
   readonly machines_in_use: number | null;
   readonly activation_id: string | null;
   readonly activated_at: Date | null;

@@ -19,7 +19,7 @@ import { AttemptReads, type FoundAttempt } from './attempt-reads.js';
 // Activates a machine under the lock of its license (migrations/0001_schema.sql).
 const ACTIVATE_MACHINE = 'select * from activate_machine($1, $2, $3, $4, $5, $6, $7)';
 
-/** A row that the SQL function `activate_machine` returns. Without an activation, the license is at its machine limit. */
+/** A row that the SQL function `activate_machine` returns. If `activation_id` is null, the license is at its machine limit. */
 type WrittenAttempt = Omit<ActivationAttempt, keyof LicenseState | 'license_id'> & {
   readonly machines_in_use: number;
 };
@@ -53,7 +53,7 @@ export class ActivationService {
     if (refusal) throw refusal;
     if (isSuccessful(attempt)) return { activation: attempt, created: false };
     const activated = await this.insertActivation(attempt, request, now);
-    // Starts again if the license changed after it was read and before it was locked.
+    // Starts again if the license or its purchase changed after it was read and before it was locked.
     return activated ?? this.activate(request);
   }
 
@@ -92,8 +92,8 @@ export class ActivationService {
     });
   }
 
-  // An unknown key and a wrong e-mail give the same problem. If the check symbol is wrong, the response says that a character looks
-  // mistyped. An imported key may have no check symbol: then perhaps only the e-mail is wrong.
+  // An unknown key and a wrong e-mail give the same problem. If the check symbol is wrong, the response says that one character
+  // looks mistyped. This may be untrue of an imported key: it need not have a check symbol, and perhaps only the e-mail is wrong.
   private async unknownLicenseProblem(key: string): Promise<Problem> {
     await this.licenses.assertDatabaseHasLicenses();
     if (hasValidCheckSymbol(key)) return problem('license_not_found');
@@ -101,14 +101,14 @@ export class ActivationService {
   }
 
   // `release_url` opens the portal for this license, so that the holder can release a machine and return to the application. The
-  // label and version in it let the page name the machine that waits. Browsers do not send a fragment.
+  // label and version in it let the page name the machine that waits. They are in the fragment, which browsers do not send.
   private machineLimitProblem(
     { machines_allowed, machines_in_use }: WrittenAttempt,
-    release: string,
+    releaseHint: string,
     { hostname_hint: machine, app_version: version }: ActivateRequest,
   ): Problem {
     const portal_url = `${this.config.publicUrl}/portal/`;
-    const release_url = `${portal_url}#${new URLSearchParams({ release, ...(machine && { machine }), version })}`;
+    const release_url = `${portal_url}#${new URLSearchParams({ release: releaseHint, ...(machine && { machine }), version })}`;
     return problem('machine_limit_reached', { machines_allowed, machines_in_use, portal_url, release_url });
   }
 }

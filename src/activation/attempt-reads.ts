@@ -57,7 +57,7 @@ type HashedCredentials = readonly [keyHash: Buffer, email: string, machineId: Bu
 
 /**
  * Reads what activation requests need. Requests that arrive within a few milliseconds share the statement that finds licenses by
- * key; the second one, for a machine that still sends a former key or e-mail, is sent for each request.
+ * key. A request whose license it does not find, because the machine may send a former key or e-mail, sends a statement of its own.
  */
 @Injectable()
 export class AttemptReads {

@@ -15,7 +15,7 @@ export interface Brand {
   readonly productName: string;
   readonly vendorName: string | null;
   readonly supportContact: Contact | null;
-  /** Without PRIVACY_CONTACT the support contact. */
+  /** The support contact if PRIVACY_CONTACT is not given. */
   readonly privacyContact: Contact | null;
   readonly shopUrl: string | null;
   readonly renewalUrl: string | null;
@@ -25,6 +25,7 @@ export interface Brand {
 }
 
 const NAME = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,60}$/u;
+/** An e-mail address without the characters that have a meaning of their own in a `mailto:` URL. */
 const EMAIL = /^[^\s<>@,"?&%:/]+@[^\s<>@,"?&%:/]+$/;
 const MAX_URL_LENGTH = 500;
 

@@ -3,17 +3,17 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 /** The longest time for which lines are collected before they are written. */
 const COLLECT_MS = 100;
-/** The pause before another attempt to write into a full pipe. A pipe has space for about as much as a block. */
+/** The pause before another attempt to write into a full pipe. */
 const FULL_PIPE_MS = 5;
-/** The number of bytes from which on the collected lines are written at once. */
+/** When this many bytes are collected, they are written at once. */
 const COLLECT_BYTES = 64 * 1024;
-/** A block also has space for the line after COLLECT_BYTES. */
+/** The usual size of a block: the line with which it reaches COLLECT_BYTES may go beyond them. */
 const BLOCK_BYTES = COLLECT_BYTES + 16 * 1024;
 /** With more full blocks than this, further lines are dropped: a log without a reader must not stop the service. */
 const MAX_FULL_BLOCKS = 50;
 /** The largest number of bytes of a UTF-16 code unit in UTF-8. */
 const MAX_BYTES_PER_UNIT = 3;
-/** The time that the shutdown waits until the lines are written. */
+/** The longest time that the shutdown waits for the lines to be written. */
 const SHUTDOWN_TIMEOUT_MS = 500;
 
 /**
@@ -79,16 +79,16 @@ export class BufferedOutput {
     done.abort();
   }
 
-  /** Puts the lines so far into `#full`, and begins a block that has space for at least so many bytes. */
-  #startBlock(bytes = 0): void {
+  /** Puts the lines so far into `#full`, and begins a block with space for `minBytes` or more. */
+  #startBlock(minBytes = 0): void {
     if (this.#used > 0) this.#full.push(this.#block.subarray(0, this.#used));
-    const reusable = bytes <= BLOCK_BYTES ? this.#reusable : undefined;
-    this.#block = reusable ?? Buffer.allocUnsafeSlow(Math.max(bytes, BLOCK_BYTES));
+    const reusable = minBytes <= BLOCK_BYTES ? this.#reusable : undefined;
+    this.#block = reusable ?? Buffer.allocUnsafeSlow(Math.max(minBytes, BLOCK_BYTES));
     this.#reusable = undefined;
     this.#used = 0;
   }
 
-  /** Returns the oldest lines that are not written, and counts them as written; undefined if there are none. */
+  /** Removes the oldest block of lines and returns it; undefined if no lines are collected. */
   #take(): Buffer | undefined {
     if (this.#full.length === 0 && this.#used > 0) this.#startBlock();
     return this.#full.shift();

@@ -29,7 +29,7 @@ export class Clock {
 
   /**
    * Whether the wall clock has moved ahead of the monotonic clock by more than an hour (docs/decisions/0030). The first
-   * call stores the offset of the two clocks; in a service, that is usually the call of the retention run at its start.
+   * call stores the offset of the two clocks; in a service, the retention run at the start usually makes this call.
    * A changed offset is accepted when it has lasted for as long as the change: a change of 8 hours after 8 hours, a
    * change of a year after a year or at a restart.
    */
@@ -79,7 +79,7 @@ export function utcDay(time: Date): string {
 /**
  * Parses a time that a user or a client wrote: a day (`2027-01-04`, its first second in UTC) or RFC 3339. Fractions of a second
  * are dropped.
- * @returns null if the text is neither, if the day does not exist, or if the year is before 1970
+ * @returns null if the text is neither, if the day does not exist, or if the year in UTC is not 1970 to 9999
  */
 export function parseMoment(text: string): Date | null {
   const match =

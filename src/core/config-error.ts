@@ -8,7 +8,7 @@ export class ConfigError extends Error {}
 export class SettingsError extends ConfigError {
   readonly sentences: readonly string[];
 
-  // No parameter property, because programs of tests load this file with Node's removal of types.
+  // No parameter property, because programs of tests run this file uncompiled, and Node's removal of types refuses these.
   constructor(sentences: readonly string[]) {
     super(sentences[0]);
     this.sentences = sentences;

@@ -53,7 +53,7 @@ export class Config {
   /** The folder of the token key ring; undefined for the generated one in `dataDir`, in development only. */
   readonly tokenKeysDir: string | undefined;
   /**
-   * The Ed25519 public keys, in base64url (JWK `x`), that a published manifest may be signed with; undefined for the generated key
+   * The Ed25519 public keys, in base64url (JWK `x`), one of which must verify a published manifest; undefined for the generated key
    * in `dataDir`, in development only.
    */
   readonly manifestPublicKeys: readonly string[] | undefined;
@@ -145,7 +145,7 @@ export class Config {
     this.#staffToken = text('STAFF_TOKEN');
     this.#eventEndpoint = settings.check(() => readEventEndpoint(text));
     if (this.isProduction) {
-      // The check receives the texts, because an invalid setting already has an error of its own.
+      // This checks only whether the texts are given, because an invalid one already has an error of its own.
       settings.check(() => requireProductionSettings(text));
       if (publicUrl) settings.check(() => requireHttps(publicUrl));
       const nodeTls = environment['NODE_TLS_REJECT_UNAUTHORIZED'];

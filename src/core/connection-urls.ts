@@ -78,9 +78,8 @@ function refuseUnescaped(name: string, text: string): void {
 }
 
 /**
- * Returns the URL of a database with the sslmode that is used (docs/decisions/0029). For a database on another machine, TLS with
- * a verified certificate is the default; of several hosts, if one of them is on another machine. All connections use the returned
- * URL.
+ * Returns the URL of a database with the sslmode that is used (docs/decisions/0029). TLS with a verified certificate is the
+ * default unless all hosts are on this machine. All connections use the returned URL.
  * @param name the setting @param url the value of the setting @param hosts all hosts of the value @throws ConfigError
  */
 function databaseUrlWithTls(name: string, url: URL, hosts: readonly string[]): string {

@@ -1,10 +1,10 @@
-/** An error of `pg`, with the members that are read of it. Most errors have only some of them. */
+/** An error of `pg`, with the members that the service reads. Most errors have only some of them. */
 export type DriverError = Error & {
   readonly code?: unknown;
   readonly constraint?: unknown;
   readonly table?: unknown;
   readonly syscall?: unknown;
-  /** A host name with several addresses has an error for each. */
+  /** If a host name has several addresses, the error of the connection to each. */
   readonly errors?: unknown;
 };
 

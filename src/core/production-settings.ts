@@ -9,7 +9,7 @@ function isLoopbackListener(host: string): boolean {
 
 /**
  * Whether the mode is production. Development mode generates keys and prints a sample license, so a service in this mode must not
- * be reachable from outside, and must not use the database of a service by mistake (docs/decisions/0042).
+ * be reachable from outside, and must not use a production database by mistake (docs/decisions/0042).
  * @param settings.databaseUrl the text of DATABASE_URL @throws ConfigError
  */
 export function isProductionMode(settings: {
