@@ -26,7 +26,7 @@ export const INSUFFICIENT_PRIVILEGE = '42501';
 /** The SQLSTATE of a table that cannot be created, because the search path has no schema that exists and that the role may use. */
 export const NO_SCHEMA = '3F000';
 
-/** Why a server refused the role, the password or the database, by SQLSTATE. `{…}` are parts of the URL. */
+/** Why a server refused the role, the password, the database or a right, by SQLSTATE. `refusal` replaces the `{…}`. */
 const REFUSALS: Readonly<Record<string, string>> = {
   '28P01': 'PostgreSQL at {address} refuses the password of the role {role}: correct it in {setting}',
   '28000':
@@ -78,7 +78,7 @@ function refusal(text: string, databaseUrl: string, setting: DatabaseSetting, ca
   return new ConfigError(`${sentence}.`, { cause });
 }
 
-/** Returns the code of a failed connection, such as ECONNREFUSED, for messages. */
+/** Returns the code of a failed connection, such as ECONNREFUSED, for messages; without a code, the text of the error. */
 export function connectionErrorCode(error: unknown): string {
   const { code, errors, message } = driverErrorOf(error);
   return String(code ?? (errors as readonly DriverError[] | undefined)?.[0]?.code ?? message);

@@ -82,7 +82,7 @@ const requestPoolOptions = () => ({
   idle_in_transaction_session_timeout: REQUEST_TIMEOUTS_MS.idleInTransaction,
   keepAlive: true,
 });
-/** The name of the connections in `pg_stat_activity`. */
+/** The name of the connections of requests in `pg_stat_activity`. */
 const APPLICATION_NAME = 'mooring';
 
 /** Returns the options of the data source that requests use. */

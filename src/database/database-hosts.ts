@@ -27,8 +27,8 @@ interface Connection {
 /** The error of a search that found no host with the wanted role. Its message says what each host answered. */
 class NoUsableHost extends Error {}
 
-/** The server that a process uses. */
-interface CurrentHost {
+/** A host that is in use, and the timeline of its server. */
+interface UsedHost {
   readonly host: Host;
   readonly timeline: number;
 }
@@ -41,16 +41,16 @@ interface CurrentHost {
 export class DatabaseHosts {
   static readonly #byUrl = new Map<string, DatabaseHosts>();
   readonly #hosts: readonly Host[];
-  /** What each host has answered last. */
+  /** What each host answered in the last search. */
   #states: HostState[] = [];
   #known: KnownCluster | undefined;
-  #current: CurrentHost | undefined;
+  #current: UsedHost | undefined;
   /** Whether a connection to the current host has failed since the last search. */
   #isSuspect = false;
-  #running: Promise<Host> | undefined;
-  #failure: { readonly at: number; readonly error: unknown } | undefined;
+  #runningSearch: Promise<Host> | undefined;
+  #failedSearch: { readonly at: number; readonly error: unknown } | undefined;
   /** The open connections, with the host and the timeline of each. */
-  readonly #clients = new Map<Connection, CurrentHost>();
+  readonly #connections = new Map<Connection, UsedHost>();
   readonly #listeners = new Set<(from: string, to: string, timeline: number) => void>();
 
   private constructor(
@@ -60,7 +60,7 @@ export class DatabaseHosts {
     this.#hosts = urls.map(parseHost);
   }
 
-  /** Returns the hosts of a URL, the same object for the same URL; undefined if the URL has one host. */
+  /** Returns the hosts of a URL, one object for each URL and wanted role; undefined if the URL has one host. */
   static of(url: string, wanted: WantedRole = 'primary'): DatabaseHosts | undefined {
     const urls = hostUrls(url);
     if (urls.length === 1) return undefined;
@@ -93,19 +93,20 @@ export class DatabaseHosts {
   /** Returns the host for a new connection: the current one until it fails, then that of a search. @throws as `search` */
   async find(): Promise<Host> {
     if (this.#current && !this.#isSuspect) return this.#current.host;
-    if (this.#failure && performance.now() - this.#failure.at < SEARCH_PAUSE_MS) throw this.#failure.error;
+    if (this.#failedSearch && performance.now() - this.#failedSearch.at < SEARCH_PAUSE_MS)
+      throw this.#failedSearch.error;
     return this.search();
   }
 
   /** Asks all hosts. Concurrent calls share a search. @throws NoUsableHost, or the error of the hosts if all have the same */
   search(): Promise<Host> {
-    this.#running ??= this.#search()
+    this.#runningSearch ??= this.#search()
       .catch((error: unknown) => {
-        this.#failure = { at: performance.now(), error };
+        this.#failedSearch = { at: performance.now(), error };
         throw error;
       })
-      .finally(() => (this.#running = undefined));
-    return this.#running;
+      .finally(() => (this.#runningSearch = undefined));
+    return this.#runningSearch;
   }
 
   async #search(): Promise<Host> {
@@ -116,7 +117,7 @@ export class DatabaseHosts {
           (answer) => ({ ...host, answer }),
           (error: unknown) => ({ ...host, error }),
         );
-        // The other hosts need not answer: a promotion is never older than what this process has seen.
+        // A primary on a newer timeline than this process has seen was just promoted, so the other hosts need not answer.
         if (this.#isPromoted(states[index])) resolve();
       });
       void Promise.all(asked).then(() => resolve());
@@ -141,22 +142,22 @@ export class DatabaseHosts {
     return standbys.find(({ address }) => address === current) ?? standbys[0];
   }
 
-  #use(next: CurrentHost): void {
+  #use(next: UsedHost): void {
     const previous = this.#current;
     this.#current = next;
     this.#isSuspect = false;
-    this.#failure = undefined;
+    this.#failedSearch = undefined;
     if (!previous || isSame(previous, next)) return;
-    for (const [client, used] of this.#clients) {
+    for (const [connection, used] of this.#connections) {
       if (isSame(used, next)) continue;
-      this.#clients.delete(client);
-      client.close(`the ${this.wanted} is another host`);
+      this.#connections.delete(connection);
+      connection.close(`the ${this.wanted} is another host`);
     }
     for (const listener of this.#listeners) listener(previous.host.address, next.host.address, next.timeline);
   }
 
   /** Takes a new connection into account. @throws Error if its server may not be used */
-  accept(client: Connection, address: string, answer: HostAnswer): void {
+  accept(connection: Connection, address: string, answer: HostAnswer): void {
     const known = this.#known;
     const role = roleOf({ answer }, known);
     const host = this.#hosts.find((each) => each.address === address)!;
@@ -167,16 +168,16 @@ export class DatabaseHosts {
     const isNewer = answer.timeline > (this.#current?.timeline ?? 0);
     if (address === this.#current?.host.address || isNewer) this.#use({ host, timeline: answer.timeline });
     else throw new Error(`Connection terminated: the ${this.wanted} is another host`);
-    this.#clients.set(client, { host, timeline: answer.timeline });
+    this.#connections.set(connection, { host, timeline: answer.timeline });
   }
 
   /** Handles the loss of a connection: the next new one searches. */
-  handleLost(client: Connection): void {
-    if (this.#clients.delete(client)) this.suspect();
+  handleLost(connection: Connection): void {
+    if (this.#connections.delete(connection)) this.suspect();
   }
 
-  handleEnd(client: Connection): void {
-    this.#clients.delete(client);
+  handleEnd(connection: Connection): void {
+    this.#connections.delete(connection);
   }
 
   suspect(): void {
@@ -184,7 +185,7 @@ export class DatabaseHosts {
   }
 }
 
-const isSame = (one: CurrentHost, other: CurrentHost): boolean =>
+const isSame = (one: UsedHost, other: UsedHost): boolean =>
   one.host.address === other.host.address && one.timeline === other.timeline;
 
 function parseHost(url: string): Host {
@@ -199,7 +200,7 @@ function noUsableHost(
   wanted: WantedRole,
 ): unknown {
   const codes = new Set(states.map(({ error }) => error && connectionErrorCode(error)));
-  // The error of one host is that of all, such as a wrong password.
+  // All hosts have failed in the same way, such as with a wrong password.
   if (codes.size === 1 && states[0]!.error) return states[0]!.error;
   const hosts = states.map(
     (state) => `${state.address} ${state.error ? connectionErrorCode(state.error) : roleOf(state, known)}`,

@@ -14,7 +14,7 @@ interface Rights {
   /** The schema of the tables; null if the search path has no schema that the role may use. */
   readonly schema: string | null;
   readonly may_use_public: boolean;
-  /** Whether the role may create tables in that schema. */
+  /** Whether the role may create tables in `schema`. */
   readonly may_create_tables: boolean;
   /** A role that owns tables of Mooring and whose rights this role does not have; null if there is none. */
   readonly table_owner: string | null;

@@ -26,8 +26,8 @@ export class SearchingClient extends Client {
     this.#hosts = (settings[0] as { hosts?: DatabaseHosts }).hosts;
     // `pg` emits an error of the connection twice. The pool does not listen to the second one, which would end the process.
     this.on('error', () => undefined);
-    // `pg` keeps the connection open after an error of its own, such as a missing password. PostgreSQL would wait for a minute, and
-    // `drop database` on its server with it.
+    // `pg` keeps the connection open after an error of its own, such as a missing password. PostgreSQL would wait for the password
+    // for a minute, and a `drop database` would wait as long.
     this.connection.on('error', () => this.connection.stream.destroy());
     // If the wait for a synchronous standby is cancelled, PostgreSQL sends a notice and reports success for a commit that no
     // standby has: a failover would lose it. The text of the notice depends on the server's language, the name of its function

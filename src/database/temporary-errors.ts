@@ -37,7 +37,7 @@ export const isStatementTimeout = (error: unknown): boolean =>
   types.isNativeError(error) && driverErrorOf(error).code === STATEMENT_TIMEOUT;
 
 /**
- * Whether an error of the database is temporary: the database cannot be reached, refuses TLS or works on too many requests, or the
+ * Whether an error of the database is temporary: the database cannot be reached, TLS failed, too many requests wait for it, or the
  * SQLSTATE is one of `TEMPORARY_SQL_STATES`.
  */
 export function isTemporaryDatabaseError(error: unknown): boolean {
