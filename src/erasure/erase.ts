@@ -103,8 +103,8 @@ async function withoutData(
 }
 
 /**
- * Ends these licenses and their activations, removes the personal data of the licenses, activations and purchases, and
- * deletes the release requests and the sessions by license key. The other columns and rows remain.
+ * Ends these licenses and their activations, removes the personal data of the licenses, activations and purchases, and deletes
+ * the release requests, the sessions by license key, and the address data of buyers whose address no row has any more.
  */
 export async function erasePersonalData(
   manager: EntityManager,
@@ -133,7 +133,7 @@ export async function erasePersonalData(
   // The update above locks the licenses: a concurrent sign-in with a key has created its session before this, or finds none.
   await execute(manager, 'delete from session where license_id = any($1)', [licenses]);
   const buyers = await queryRows<{ email: string }>(manager, CLEAR_BUYERS, [purchases]);
-  // A buyer whose license got another address later: the data of that address would otherwise stay until it expires.
+  // If the license of a buyer got another address later, the data of the buyer's address would otherwise stay until it expires.
   await deleteAddressData(manager, await withoutData(manager, buyers));
   return {
     licenses: licenses.length,
@@ -143,7 +143,7 @@ export async function erasePersonalData(
   };
 }
 
-/** SQL for the last day (`YYYY-MM-DD`) on which any of the purchases of a condition is kept; null without purchases. $2: the years. */
+/** SQL for the last day (`YYYY-MM-DD`) on which a purchase that fulfils a condition is kept. `$2` is TAX_RETENTION_YEARS. */
 const retentionEndSql = (condition: string) =>
   `select make_date(extract(year from max(recorded_on))::integer + $2, 12, 31)::text as until from purchase where ${condition}`;
 

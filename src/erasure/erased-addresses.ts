@@ -55,8 +55,8 @@ export async function findErasedAddresses(
   if (unknownErasures.length === 0) return [];
   const erasedAt = new Map<string, Date>();
   for (const { address, at } of unknownErasures) {
-    const earlier = erasedAt.get(address!);
-    if (!earlier || earlier < at!) erasedAt.set(address!, at!);
+    const latest = erasedAt.get(address!);
+    if (!latest || latest < at!) erasedAt.set(address!, at!);
   }
   const found = new Map<string, Date>();
   for (const table of TABLES_WITH_ADDRESSES)

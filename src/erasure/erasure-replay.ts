@@ -4,7 +4,7 @@ import { DatabaseUrl } from '../database/data-source.js';
 import { DatabaseHosts } from '../database/database-hosts.js';
 import { ErasureService } from './erasure.service.js';
 
-/** The pause before another attempt, if the new primary fails again. */
+/** The pause after an attempt that failed, for example because the new primary has failed too. */
 const RETRY_MS = 30_000;
 
 /**

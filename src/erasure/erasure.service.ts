@@ -41,8 +41,8 @@ const TIME_UNCERTAIN_RETRY_MS = 10 * 60_000;
  */
 @Injectable()
 export class ErasureService {
-  /** The ids of purchases and licenses that were erased before this process started; undefined before TOMBSTONE_FILE is read. */
-  #erasedBeforeStart: ReadonlySet<string> | undefined;
+  /** The ids of erased purchases and licenses, from the last read of TOMBSTONE_FILE; undefined before the first read. */
+  #recordedIds: ReadonlySet<string> | undefined;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -83,7 +83,7 @@ export class ErasureService {
     audit?: AuditContext,
     language?: string,
   ): Promise<ErasureView> {
-    // The job queue uses the clock of the database. If the clock of the service were slow, the job would run before the three
+    // The job queue uses the clock of the database. If the clock of the service were behind it, the job would run before the three
     // days are over.
     const now = this.clock.now();
     if (!audit && !(await isTimeCertain(this.clock, manager, now))) throw problem('unavailable');
@@ -179,7 +179,7 @@ export class ErasureService {
   }
 
   /**
-   * Carries out all requests that are due. One that fails does not delay the others.
+   * Carries out all requests that are due. A request that fails does not delay the others.
    * @returns the requests that were carried out, and the errors of the others @throws TimeUncertain
    */
   async runDue(audit?: AuditContext): Promise<{ completed: ErasureView[]; errors: unknown[] }> {
@@ -245,18 +245,18 @@ export class ErasureService {
   }
 
   /**
-   * Whether one of these purchases or licenses was erased before this process started. A restored backup may lack the row, and a
-   * repeated purchase report would create it again. Erasures after the start are in the database.
+   * Whether TOMBSTONE_FILE contained one of these purchases or licenses at the start, or when the primary moved. A restored backup
+   * may lack the row, and a repeated purchase report would create it again. Later erasures are in the database.
    */
   async wasErased(...ids: string[]): Promise<boolean> {
-    if (!this.#erasedBeforeStart) await this.loadRecords(this.dataSource);
-    return ids.some((id) => this.#erasedBeforeStart!.has(id));
+    if (!this.#recordedIds) await this.loadRecords(this.dataSource);
+    return ids.some((id) => this.#recordedIds!.has(id));
   }
 
   private async loadRecords(database: SqlConnection): Promise<RecordedErasures> {
     const records = await this.records.read(database);
     const { licenses, purchases } = toRowIds(records.erased);
-    this.#erasedBeforeStart = new Set([...licenses, ...purchases]);
+    this.#recordedIds = new Set([...licenses, ...purchases]);
     return records;
   }
 
