@@ -26,7 +26,7 @@ export interface OutgoingEvent {
 export const EVENT_TIMES = {
   /** The interval at which an instance looks for events that have become due. */
   pollMs: 1_000,
-  /** The pause after a round in which no event was acknowledged, and after an error of the database. */
+  /** The pause after a round of attempts that all failed, and after an error of the database. */
   failurePauseMs: 3_000,
   /** The time limit of an attempt. */
   attemptMs: 10_000,
@@ -40,7 +40,7 @@ export const EVENT_TIMES = {
 };
 
 /**
- * The pause before the next attempt, a fifth longer or shorter, so that the events of an outage are not all repeated at once.
+ * The pause before the next attempt, up to a fifth longer or shorter, so that the events of an outage are not all repeated at once.
  * @param attempts the number of failed attempts, from 1 @param random a number from 0 to 1
  */
 export function retryDelayMs(attempts: number, random = Math.random()): number {

@@ -3,7 +3,7 @@ import { textField } from '../core/field.js';
 
 /**
  * Two parts around one `@`, without spaces, angle brackets, control and format characters. The domain also excludes the other
- * invisible characters, which do not change which domain it is. The mail server checks the rest.
+ * invisible characters, because a domain is the same with and without them. The mail server checks the rest.
  */
 const EMAIL_PATTERN = /^([^\s\p{Cc}\p{Cf}<>@]+)@([^\s\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}<>@]+)$/u;
 const MAX_EMAIL_LENGTH = 254;

@@ -39,8 +39,8 @@ export function closeConnections(fastify: FastifyInstance, queue: AcceptQueue, l
     setTimeout(() => {
       for (const socket of sockets) if (!hasPendingResponse(socket)) destroy(socket);
     }, REQUEST_ARRIVAL_TIMEOUT_MS).unref();
-    // The kernel resets the connections that wait when the process stops listening, so they are accepted first. Under more load
-    // than the process can accept, its queue is never empty.
+    // The kernel resets the connections that wait when the process stops listening, so they are accepted first. Under an overload
+    // the queue never becomes empty, so this has a time limit.
     queue.whenEmpty(done, MAX_ACCEPT_MS);
   });
   const destroy = (socket: Socket) => {

@@ -40,8 +40,8 @@ export function handleMalformedRequests(fastify: FastifyInstance): void {
 }
 
 /**
- * Whether this socket has a complete request whose response is not completely passed to the operating system. If the latest response
- * has no socket yet, it waits for that of an earlier request, which is complete.
+ * Whether this socket has a complete request whose response is not completely passed to the operating system. If the latest
+ * response has no socket yet, it waits for the response to an earlier request, which has arrived completely.
  */
 export function hasPendingResponse(socket: Socket): boolean {
   const response = latestResponses.get(socket);
@@ -61,7 +61,7 @@ export function refuseMalformed(
   requestCounts?: RequestCounts,
 ): void {
   const latest = latestResponses.get(socket);
-  // The socket is destroyed if the client could take the response for that of an earlier, unanswered request, or if the
+  // The socket is destroyed if the client could take the response as that to an earlier, unanswered request, or if the
   // request was answered before it was complete.
   const isAnsweredEarly = latest !== undefined && latest.headersSent && !latest.req.complete;
   if (error.code === 'ECONNRESET' || hasPendingResponse(socket) || isAnsweredEarly || !socket.writable)

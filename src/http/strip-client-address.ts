@@ -80,7 +80,7 @@ function removeUnreadHeaders(request: IncomingMessage): void {
     headers[name] = all[name];
     rawHeaders.push(rawName, allRaw[index + 1]!);
   }
-  // New objects take half the time of deleting from those of Node, which a request of almost every client would need.
+  // Almost every request has headers to remove. To delete them from the objects of Node would take twice as long as new objects.
   request.headers = headers;
   request.rawHeaders = rawHeaders;
   request.headersDistinct = NO_HEADERS;

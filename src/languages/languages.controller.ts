@@ -5,7 +5,7 @@ import { containsEtag } from '../http/parsing/if-none-match.js';
 import { problem } from '../http/problems/problem.js';
 import { Languages, PAGES, type Page } from './languages.service.js';
 
-/** For texts of another version than the requested one: browsers ask again after this time. */
+/** For texts of another version than the requested one: browsers ask again after 5 minutes. */
 const OTHER_VERSION_CACHE_CONTROL = 'public, max-age=300';
 const YEAR_SECONDS = 31_536_000;
 
@@ -39,7 +39,7 @@ export class LanguagesController {
     return isKnown ? '' : body;
   }
 
-  /** @param version from the list of languages; with the current version, browsers may keep the response for a year */
+  /** Returns the texts of a page. If `version` is the current one in the list of languages, browsers may keep them for a year. */
   @Get(':tag/:page')
   texts(
     @Param('tag') tag: string,

@@ -2,7 +2,7 @@ import { openSync, readSync } from 'node:fs';
 
 /** The tables of the sockets of this network namespace, which only Linux has. Sockets that listen are at their beginning. */
 const TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'];
-/** About a hundred sockets that listen. */
+/** The size of the lines of about a hundred sockets. */
 const MAX_BYTES = 16 * 1024;
 
 /**

@@ -67,7 +67,7 @@ export class AcceptQueue {
       this.#whenEmpty?.();
       this.#whenEmpty = undefined;
     }
-    // A callback of `setImmediate` is due, so the next turn does not wait for input.
+    // While this callback is due, the next turn does not wait for input: if it accepts no connection, the queue is empty.
     if (isEmpty) this.#isWatched = false;
     else this.afterInput(() => this.#endTurn());
   }

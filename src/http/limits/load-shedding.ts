@@ -88,7 +88,7 @@ export function shedLoad(
   const refuseWithBody = (isBackground: boolean) => refuse(isBackground, isClosing);
   countRequests(fastify, load, refuseWithBody, () => {
     admission.answered();
-    // In a later turn: otherwise the answer of a handler without a pause would begin the next request within itself, and so on.
+    // In a later turn: otherwise a handler that answers without a pause would begin the next request recursively.
     if (requestQueue.length > 0) setImmediate(() => requestQueue.fillSlot());
   });
   return acceptQueue;

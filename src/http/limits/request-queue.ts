@@ -118,8 +118,8 @@ export class RequestQueue {
   }
 
   /**
-   * Returns the list whose first request is refused next, because it has waited for so long. Background requests are refused before
-   * those of people. Requests whose client has gone are dropped.
+   * Returns the list whose first request is refused next, because it has waited for this long. Background requests are refused
+   * before those of people. Requests whose client has gone are dropped.
    */
   #waitedFor(milliseconds: number): WaitingRequest[] | undefined {
     const before = this.now() - milliseconds;

@@ -42,7 +42,7 @@ export class Sessions {
 
   /**
    * Begins a session in the caller's transaction.
-   * @param replaced the cookie of the browser before: the session that it names ends @returns the value of the new cookie
+   * @param replaced the value of the browser's earlier cookie, whose session ends @returns the value of the new cookie
    */
   async begin(manager: EntityManager, owner: SessionOwner, replaced?: string): Promise<string> {
     const token = randomBytes(32).toString('base64url');

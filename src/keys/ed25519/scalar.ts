@@ -58,7 +58,7 @@ function reduce(x: Float64Array): void {
   carry(x, 0, LOW_LIMBS, 0);
 }
 
-/** Replaces seven limbs from `from` on by what they are congruent to: 2 ** 252 is congruent to -d. */
+/** Replaces up to seven limbs from `from` on by what they are congruent to: 2 ** 252 is congruent to -d. */
 function replaceHigh(x: Float64Array, from: number): void {
   const end = Math.min(from + 7, PRODUCT_LIMBS);
   for (let i = from; i < end; i += 1) {

@@ -112,8 +112,8 @@ function readEntry({ version, dmg, minimum_license_expiry }: Members, path: stri
 }
 
 /**
- * Reads `also_available`. Each entry must be older and have a lower minimum license expiry than the entry before it (the first:
- * than the version of the manifest), otherwise clients would be offered a wrong version.
+ * Reads `also_available`. Each entry must be older and have a lower minimum license expiry than the entry before it, and the first
+ * entry than the version of the manifest; otherwise clients would be offered a wrong version.
  */
 function readAlsoAvailable(value: unknown, latest: ManifestEntry): ManifestEntry[] {
   assertMember(Array.isArray(value), 'also_available', 'a list');

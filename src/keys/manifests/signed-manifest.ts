@@ -90,8 +90,8 @@ export function verifyManifest(doc: unknown, trusted: ReadonlyMap<string, KeyObj
 }
 
 /**
- * Whether a trusted key made a wrong signature of the document, beside a right one of another. A client accepts any right signature,
- * but an application may trust only the other key. @param trusted the keys by key_id
+ * Whether the signature of a trusted key is wrong, even if that of another trusted key is right. A client accepts any right
+ * signature, but an application may trust only the key whose signature is wrong. @param trusted the keys by key_id
  */
 export function hasWrongSignature(doc: unknown, trusted: ReadonlyMap<string, KeyObject>): boolean {
   const { signed, signatures } = readDocument(doc);

@@ -70,7 +70,7 @@ export type ReadText = (path: string) => Promise<string>;
 /** Reads a file as text, from the disk. */
 export const readText: ReadText = (path) => readFile(path, 'utf8');
 
-/** Returns the code of a failed access to a file in parentheses, such as ` (ENOENT)`. */
+/** Returns the code of a failed access to a file in parentheses, such as ` (ENOENT)`; an empty text if it has none. */
 export function codeText(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
   return code === undefined ? '' : ` (${code})`;
