@@ -20,7 +20,7 @@ export interface HostAnswer {
 // it.
 export const TIMELINE_OF_STANDBY = `(
   select greatest(c.timeline_id, r.min_recovery_end_timeline) from pg_control_checkpoint() c, pg_control_recovery() r)`;
-/** Returns `HostAnswer`. Each role may execute these functions. */
+/** Reads the columns of `HostAnswer`. Every role may execute these functions. */
 const READ_HOST = `
   select (select system_identifier::text from pg_control_system()) as cluster,
     case when pg_is_in_recovery() then ${TIMELINE_OF_STANDBY}

@@ -72,10 +72,10 @@ export async function appendErased(file: string, block: ErasedIds): Promise<void
  */
 export async function appendCancelled(
   file: string,
-  request: string,
+  requestId: string,
   origin: TombstoneOrigin = {},
 ): Promise<void> {
-  await appendBlock(file, [...formatOrigin(origin), `taken_back ${request}\n`].join(''));
+  await appendBlock(file, [...formatOrigin(origin), `taken_back ${requestId}\n`].join(''));
 }
 
 const formatOrigin = ({ database, at }: TombstoneOrigin): string[] => [

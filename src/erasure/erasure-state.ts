@@ -19,7 +19,7 @@ export interface ErasureState {
    * without erasures in these days the file is not read, and the number is 0.
    */
   readonly unrecorded: number | null;
-  /** The number of valid licenses whose e-mail address was removed after a restore. */
+  /** The number of licenses that have not ended and whose e-mail address was removed after a restore. */
   readonly licenses_without_address: number;
   /** The ids of these licenses, at most 100. */
   readonly license_ids: readonly string[];

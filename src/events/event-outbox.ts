@@ -72,12 +72,12 @@ export async function settleAttempts(
 
 function outcomeOf({ event, error }: Attempt, now: Date) {
   const { position, attempts, queued_at } = event;
-  const hasTime = now.getTime() - queued_at.getTime() < EVENT_TIMES.retryPeriodMs;
+  const isRetried = now.getTime() - queued_at.getTime() < EVENT_TIMES.retryPeriodMs;
   return {
     position,
     error,
     delivered_at: error === null ? now : null,
-    given_up_at: error !== null && !hasTime ? now : null,
+    given_up_at: error !== null && !isRetried ? now : null,
     next_attempt_at: error === null ? now : new Date(now.getTime() + retryDelayMs(attempts + 1)),
   };
 }

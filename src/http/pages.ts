@@ -34,7 +34,7 @@ const PAGE_HEADERS = {
 };
 
 /** The file of a page, or a compressed copy of it. */
-const IS_PAGE = /\.html(\.\w+)?$/;
+const PAGE_FILE = /\.html(\.\w+)?$/;
 
 /** Whether the pages are built. Without pages the rest of the service works, and the URLs of pages are `not_found`. */
 export const pagesAreBuilt = () => existsSync(join(FOLDER, 'portal/index.html'));
@@ -65,7 +65,7 @@ export function staticPagesOptions(config: Config): ServeStaticModuleOptions {
       acceptRanges: false,
       setHeaders: (reply: FastifyReply, path: string) => {
         void reply.headers({
-          ...(IS_PAGE.test(path) ? PAGE_HEADERS : undefined),
+          ...(PAGE_FILE.test(path) ? PAGE_HEADERS : undefined),
           ...tlsHeader,
           'cross-origin-resource-policy': 'same-origin',
           'cache-control': isImmutable(path) ? `public, max-age=${YEAR_SECONDS}, immutable` : 'no-cache',

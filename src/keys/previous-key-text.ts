@@ -1,4 +1,4 @@
-// How the key that another system issued is read (docs/keys.md#previous-keys). The page of staff uses this file too.
+// How the key that another system issued is read (docs/keys.md#previous-keys). The support page uses this file too.
 
 import { withoutSeparators } from './typed-text.js';
 

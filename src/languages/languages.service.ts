@@ -29,7 +29,7 @@ export class Languages {
   readonly views: readonly LanguageView[];
   readonly #languages: ReadonlyMap<string, Language>;
   readonly #descriptions: ReadonlyMap<string, Descriptions>;
-  readonly #ofMails: Language;
+  readonly #mailLanguage: Language;
 
   constructor({ languagesDir, mailLanguage }: Config, log: AppLogger) {
     const files = languagesDir === undefined ? [] : readLanguageFiles(languagesDir, log);
@@ -41,8 +41,8 @@ export class Languages {
       tag,
       version: hash('sha256', JSON.stringify(messages)).slice(0, 16),
     }));
-    this.#ofMails = this.#languages.get(mailLanguage) ?? this.english;
-    if (this.#ofMails.tag !== mailLanguage)
+    this.#mailLanguage = this.#languages.get(mailLanguage) ?? this.english;
+    if (this.#mailLanguage.tag !== mailLanguage)
       log.warning('MAIL_LANGUAGE has no file, so mails are in English', { language: mailLanguage });
   }
 
@@ -52,7 +52,7 @@ export class Languages {
 
   /** Returns the language with this tag; by default that of mails (MAIL_LANGUAGE). */
   find(tag: string | undefined): Language {
-    return (tag !== undefined && this.#languages.get(tag)) || this.#ofMails;
+    return (tag !== undefined && this.#languages.get(tag)) || this.#mailLanguage;
   }
 
   /** Returns the texts of a page in a language; undefined if there is no such language. */

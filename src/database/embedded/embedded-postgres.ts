@@ -51,7 +51,7 @@ interface EmbeddedPostgresOptions {
   printMessage?: (sentence: string) => void;
   /** The longest wait for another process to release the lock of the data directory; 10 seconds by default. */
   waitSeconds?: number;
-  /** The port of the server, for tests that restart it on the same port; by default any free port. */
+  /** The port of the server, for bench/simulation, which restarts it on the same port; by default any free port. */
   port?: number;
 }
 

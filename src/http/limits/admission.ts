@@ -117,7 +117,7 @@ export class Admission {
     return length === undefined || (length / this.#perSecond) * 1000 > waitingMs;
   }
 
-  // The number of requests that the service answers in half of `waitingMs` (Little's law): half, because they may have waited before.
+  // The number of requests that are answered in half of `waitingMs` (Little's law): half, because they may have waited before.
   #slots(): number {
     const { waitingMs } = this.limits;
     if (waitingMs === 0 || !this.#isMeasured) return Infinity;

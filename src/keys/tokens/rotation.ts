@@ -72,15 +72,15 @@ function promote(
   now: Date,
   formerState: RingEntry['state'],
 ): RingEntry[] {
-  const wait = Date.parse(next.since) + RING_PROPAGATION_MS - now.getTime();
+  const waitMs = Date.parse(next.since) + RING_PROPAGATION_MS - now.getTime();
   // `next.since` is in the future only if a clock is or was wrong. A rotation is then not refused if it would have to wait an hour
   // or more. A revocation is not refused for any `since` in the future, because the leaked key would sign in the meantime.
   // Instances that do not know `next` yet refuse its tokens for at most 2 seconds, and the clients that sent these tokens activate
   // again.
   const isClockWrong =
-    formerState === 'revoked' ? wait > RING_PROPAGATION_MS : wait >= MAX_CLOCK_DIFFERENCE_MS;
-  if (wait > 0 && !isClockWrong) {
-    const seconds = Math.ceil(wait / 1_000);
+    formerState === 'revoked' ? waitMs > RING_PROPAGATION_MS : waitMs >= MAX_CLOCK_DIFFERENCE_MS;
+  if (waitMs > 0 && !isClockWrong) {
+    const seconds = Math.ceil(waitMs / 1_000);
     throw new RotationError(
       `The next key is too young for every instance to know it: try again in ${seconds} s.`,
     );
