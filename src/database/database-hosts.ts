@@ -90,7 +90,7 @@ export class DatabaseHosts {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Returns the host for a new connection: the current one until it fails, then that of a search. @throws as `search` */
+  /** Returns the host for a new connection: the current one until it fails, then the result of a search. @throws as `search` */
   async find(): Promise<Host> {
     if (this.#current && !this.#isSuspect) return this.#current.host;
     if (this.#failedSearch && performance.now() - this.#failedSearch.at < SEARCH_PAUSE_MS)

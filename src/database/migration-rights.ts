@@ -18,7 +18,7 @@ interface Rights {
   readonly may_create_tables: boolean;
   /** A role that owns tables of Mooring and whose rights this role does not have; null if there is none. */
   readonly table_owner: string | null;
-  /** Whether `table_owner` is the first superuser of the server, whose objects cannot be reassigned. */
+  /** Whether `table_owner` is the first superuser of the server (oid 10), whose objects cannot be reassigned. */
   readonly is_first_superuser: boolean;
 }
 

@@ -17,7 +17,7 @@ const NOT_WRITABLE: Readonly<Record<string, string>> = {
   default_transaction_read_only: 'the server is read-only',
 };
 
-/** A connection to the host with the wanted role, among those of a database URL. With one host it connects to this host. */
+/** A connection to the host of a database URL that has the wanted role. If the URL has one host, it connects to this host. */
 export class SearchingClient extends Client {
   readonly #hosts: DatabaseHosts | undefined;
 

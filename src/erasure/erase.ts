@@ -104,7 +104,7 @@ async function withoutData(
 
 /**
  * Ends these licenses and their activations, removes the personal data of the licenses, activations and purchases, and deletes
- * the release requests, the sessions by license key, and the address data of buyers whose address no row has any more.
+ * the release requests, the sessions that a license key began, and the address data of buyers whose address no row has any more.
  */
 export async function erasePersonalData(
   manager: EntityManager,

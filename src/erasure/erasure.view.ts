@@ -16,7 +16,7 @@ export interface ErasureRow {
   readonly received_on: string;
   /** The day (`YYYY-MM-DD`) by the end of which the request must be carried out. */
   readonly due_on: string;
-  /** The time from which the request is due. */
+  /** The time at which the job of the request runs. The request is called due from then on; `due_on` is the deadline. */
   readonly runs_at: Date;
   readonly honoured_at: Date | null;
   readonly cancelled_at: Date | null;

@@ -10,7 +10,7 @@ export interface EventBacklog {
   readonly waiting: number;
   /** Waiting events with a failed attempt. Later events of the same license wait behind each. */
   readonly failing: number;
-  /** Events that were given up after four days, of the 30 days for which retention keeps them. */
+  /** Events that were given up after four days. Retention deletes them within 30 more days. */
   readonly given_up: number;
   /** The largest number of failed attempts of a waiting event. */
   readonly attempts: number;

@@ -50,7 +50,7 @@ export class Languages {
     return this.#languages.get('en')!;
   }
 
-  /** Returns the language with this tag; by default that of mails (MAIL_LANGUAGE). */
+  /** Returns the language with this tag; if there is none, the language of MAIL_LANGUAGE. */
   find(tag: string | undefined): Language {
     return (tag !== undefined && this.#languages.get(tag)) || this.#mailLanguage;
   }

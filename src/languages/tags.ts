@@ -9,7 +9,7 @@ export function canonicalTag(tag: string): string | undefined {
 
 /**
  * Finds the best of the available languages (RFC 4647, lookup): for each wanted tag in turn the same tag, or else one without
- * its last parts, such as `de` for `de-AT`. Invalid tags are skipped, because some browsers have them (`en-US@posix`).
+ * its last parts, such as `de` for `de-AT`. Invalid tags are skipped, because some browsers send such tags (`en-US@posix`).
  * @returns undefined if none is available
  */
 export function lookUpLanguage(wanted: readonly string[], available: readonly string[]): string | undefined {

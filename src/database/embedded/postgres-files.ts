@@ -39,7 +39,7 @@ export function writeState(files: Files, state: State): void {
   renameSync(`${files.state}.new`, files.state);
 }
 
-/** The name of the file with the password. It is in the folder of the cluster, because neither can be used without the other. */
+/** The name of the file with the password. It is in the folder of the cluster, because a copy of the cluster needs its password. */
 export const PASSWORD_FILE = 'mooring.password';
 
 /** Returns the URL of a database of the server, with its password. */

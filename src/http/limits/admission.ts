@@ -21,15 +21,15 @@ const BACKGROUND_SHARE = 0.8;
 /** Requests in which a person waits are refused when connections have waited in the queue for this many times `waitingMs`. */
 const PERSON_FACTOR = 2;
 /**
- * Refusals for each answered request, at most, so that answers keep about 70 % of the processor time. Above that load, connections
- * wait in the kernel, which ignores those for which its queue has no space.
+ * Refusals for each answered request, at most, so that answers keep about 70 % of the processor time. When more requests arrive,
+ * their connections wait in the kernel, which ignores those for which its queue has no space.
  */
 const REFUSALS_PER_ANSWER = 2;
 /** Refusals that may follow each other without an answer. */
 const MAX_SAVED_REFUSALS = 500;
 /** The shortest period in which the rate of answers is measured. */
 const PERIOD_MS = 250;
-/** The fewest answers of such a period. With fewer, other work may have used most of the time. */
+/** The fewest answers of a measured period. With fewer, other work may have used most of the time. */
 const PERIOD_ANSWERS = 50;
 /** A period with a smaller share of processor time says nothing about how much the service could answer. */
 const BUSY_SHARE = 0.8;
