@@ -24,7 +24,6 @@ interface State {
   url?: string;
 }
 
-/** Reads `postgres.json`. */
 export function readState(files: Files): State | null {
   try {
     return JSON.parse(readFileSync(files.state, 'utf8')) as State;

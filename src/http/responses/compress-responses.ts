@@ -20,7 +20,7 @@ const ENCODERS = {
  */
 const COMPRESSED_ROUTES =
   /^(GET \/(portal\/api\/|support\/api\/|languages|brand$|privacy\/data)|POST \/support\/api\/licenses\/search$)/;
-/** Texts of the pages and the brand are the same for all clients: each encoder compresses them once, brotli with its best quality. */
+/** Texts of pages and the brand are the same for all clients: each encoder compresses them once, brotli with its best quality. */
 const SHARED_TEXT_ROUTES = /^\/(languages|brand$)/;
 
 /**

@@ -31,7 +31,6 @@ export class RequestCounts {
   /** Durations in seconds by route, method and status. The maps are nested, so that a request allocates no combined key. */
   readonly #seconds = new Map<string, Map<string, Map<number, Histogram>>>();
 
-  /** Counts a response. */
   count(route: string, method: string, status: number, seconds: number): void {
     const histogram =
       this.#seconds.get(route)?.get(method)?.get(status) ?? this.histogramOf(route, method, status);

@@ -67,7 +67,6 @@ async function giveToFolderOwner(dir: string, file: string): Promise<void> {
 /** A function that reads a file as text. Tests pass one of their own. */
 export type ReadText = (path: string) => Promise<string>;
 
-/** Reads a file as text, from the disk. */
 export const readText: ReadText = (path) => readFile(path, 'utf8');
 
 /** Returns the code of a failed access to a file in parentheses, such as ` (ENOENT)`; an empty text if it has none. */
