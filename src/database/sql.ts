@@ -62,7 +62,7 @@ export async function execute(connection: SqlConnection, sql: string, parameters
  */
 export const elementsOf = (parameter: string) => `array(select unnest(${parameter}))`;
 
-/** SQL for `any(…)` in `column = any(…)` with an array parameter, for the reason of `elementsOf`. */
+/** SQL for the right side of `column = any(…)` with an array parameter, see `elementsOf`. */
 export const anyOf = (parameter: string) => `any(${elementsOf(parameter)})`;
 
 /** A statement that each connection of a pool prepares once, under its name. */

@@ -14,7 +14,7 @@ const latestResponses = new WeakMap<Socket, ServerResponse>();
 
 /**
  * Handles requests that Node would answer by itself, without a problem document: requests without the header `host`, and requests
- * with an unknown value of the header `expect`. It also handles the method `PRI`, with which HTTP/2 begins: Node accepts it from a
+ * with an unknown value of the header `expect`. It also handles the method `PRI`, with which HTTP/2 begins: Node accepts it in a
  * request of HTTP/0.9, and no hook of Fastify would see it.
  */
 export function handleMalformedRequests(fastify: FastifyInstance): void {
