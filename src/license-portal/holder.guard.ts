@@ -50,7 +50,7 @@ export const CurrentHolder = createParamDecorator(
   (_data: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<HolderRequest>().holder,
 );
 
-/** Parameter decorator: the tag of the language of the page that sent the request, in which the holder gets mails about it. */
+/** Parameter decorator: the language tag of the page that sent the request. Mails about the request are in this language. */
 export const PageLanguage = createParamDecorator(
   (_data: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<HolderRequest>().language,
 );

@@ -4,7 +4,7 @@ import { queryRow } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
 import type { Session } from '../http/sessions/sessions.js';
 
-/** A signed-in holder. A license key signs in to one license (`license_id`), a mailed code to all of an address (`email`). */
+/** A signed-in holder. A license key signs in to one license (`license_id`), a code to all licenses of an address (`email`). */
 export type Holder = Pick<Session, 'license_id' | 'email'> & { readonly session_id: string };
 
 // The session is read in the same statement, because a change of the address ends the sessions by license key. A license without an

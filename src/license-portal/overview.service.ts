@@ -66,7 +66,7 @@ interface HolderActivationRow extends Activation {
   readonly decline_reason: string | null;
 }
 
-// A session without a license has one row, whose id is null. A session that has ended has no row.
+// For a session without a license this reads one row, whose license id is null; for a session that has ended, none.
 const selectLicenses = (condition: string) => `
   select ${LICENSE_COLUMNS}, l.key_hash, l.key_generation, (${countSelfReleasesSql('$2')}) as self_releases,
          e.id as erasure_id, e.received_on::text as erasure_received_on, e.runs_at as erasure_runs_at

@@ -65,10 +65,9 @@ export class HolderSessionController {
   }
 
   /**
-   * Mails a code. The response to an address does not reveal whether a license has this address. If there is a session and a
-   * license key began it, codes for the address of this license have a separate limit, which other callers cannot use up.
-   * Instead of an address, the page may send the hint of a refused activation. The response to a valid hint has a part of the
-   * address of the license.
+   * Mails a code. The response to an address does not reveal whether a license has this address. If the holder is signed in with a
+   * license key, codes for the address of that license have a separate limit, which other callers cannot use up. Instead of an
+   * address, the page may send the hint of a refused activation. The response to a valid hint has a part of the license's address.
    */
   @Post('code')
   @SessionOptional()

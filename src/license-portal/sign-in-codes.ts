@@ -47,7 +47,7 @@ interface CodeMailOptions {
   readonly hint?: string | undefined;
 }
 
-// A hint has one row. Another request with the hint replaces the code, because the first mail may be lost, unless the code was used.
+// A hint has one row. Another request with the hint replaces a code that is not used yet, because the first mail may be lost.
 // The lock on the row orders concurrent requests and sign-ins of all instances.
 const STORE_CODE = `
   insert into one_time_code (id, nonce, email, created_at, expires_at, hint_hash) values ($1, $2, $3, $4, $5, $6)
@@ -60,7 +60,7 @@ const DELETE_CODE = 'delete from one_time_code where id = $1';
 /** The row of a used hint stays until its code would have expired, which is not before the hint expires. */
 const USE_HINT = 'update one_time_code set nonce = null where id = $1';
 
-/** The problem of a hint that has expired or is used, that is forged, or whose license has another address or none since. */
+/** The problem of a hint that is forged, used or expired, or whose license has lost the address for which the hint was made. */
 export const hintEnded = () =>
   invalidMembers({ hint: 'is not valid any more: activate once more in the application' });
 
@@ -100,10 +100,9 @@ export class SignInCodes implements OnModuleInit {
   }
 
   /**
-   * Compares a typed code with the requested one, and ends the requested one if they are equal. The caller's
-   * transaction must commit whether they are equal or not, because it counts the try. A try is counted before the
-   * comparison, so that concurrent tries count too.
-   * @returns null if the browser requested no code that can still be used, or requested it for another address
+   * Compares a typed code with the requested one, and ends the requested one if they are equal. The caller's transaction must
+   * commit whether they are equal or not, because it counts the try. The try is counted before the comparison, so that concurrent
+   * tries count too. @returns null if the browser requested no code that can still be used, or requested it for another address
    */
   async consume(manager: EntityManager, { id, email, code }: TypedCode): Promise<CodeTry | null> {
     if (!id || !isUuid(id)) return null;
@@ -130,6 +129,7 @@ export class SignInCodes implements OnModuleInit {
     if (!code) return null;
     const product = this.config.brand.productName;
     const texts = language.messages.mail.code;
+    // In two groups: `1234 5678`.
     const digits = this.keys.signInCode(code).replace(/^.{4}/, '$& ');
     return {
       to: code.email,

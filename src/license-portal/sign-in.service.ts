@@ -45,8 +45,8 @@ export class SignInService {
   }
 
   /**
-   * Creates a session for one license, in any state. The key that another system issued signs in to an imported license, until its
-   * new key is replaced, as a key may have leaked then.
+   * Creates a session for one license, in any state. The previous key of an imported license also signs in, until staff replace the
+   * license's new key: a key that is replaced may have leaked, and the previous key with it.
    * @param typedKey a text that `licenseKeyOrPreviousField` accepts @param replaced as for `Sessions.begin`
    * @returns the session token
    * @throws Problem `license_not_found` for an unknown key and for a wrong e-mail; `invalid_request` for a text without the form of a
@@ -55,7 +55,7 @@ export class SignInService {
   async signInWithKey(email: string, typedKey: string, replaced: string | undefined): Promise<string> {
     const [key_hash, previous_key_hash] = this.keys.hashesOfTyped(typedKey);
     const token = await this.dataSource.transaction(async (manager) => {
-      // The share lock orders this before or after a change of the key or address and an erasure, which end sessions.
+      // A change of the key or the address and an erasure end sessions: the share lock orders them before or after this sign-in.
       const sql = `select id from license where email = $2
         and (key_hash = $1 or (previous_key_hash = $3 and key_generation = 1)) for share`;
       const values = [key_hash, email, previous_key_hash];
@@ -69,7 +69,7 @@ export class SignInService {
     throw problem('license_not_found');
   }
 
-  /** Whether any license has a key of another system. If none has, a text of another form is a typing error. */
+  /** Whether any license has a previous key, which can have any form. Without one, a text of another form is a typing error. */
   async #hasPreviousKeys(): Promise<boolean> {
     const sql = 'select 1 from license where previous_key_hash is not null limit 1';
     return (await queryRow<unknown>(this.dataSource, sql)) !== undefined;
@@ -104,8 +104,8 @@ export class SignInService {
    * Mails a code to the holder of a license whose activation was refused at the machine limit.
    * @param hint the value of `release` in the fragment of the refusal's `release_url`
    * @returns the id of the code, and the address with only its first character and its domain
-   * @throws Problem as `requestCode`, and `invalid_request` if the hint is forged, has expired or is used, or if the license
-   *   has another address or none since
+   * @throws Problem as `requestCode`, and `invalid_request` if the hint is forged, used or expired, or if the license has lost the
+   *   address for which the hint was made
    */
   async requestCodeByHint(
     hint: string,
