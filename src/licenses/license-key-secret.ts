@@ -24,8 +24,8 @@ export async function isSecretOfDatabase(
 
 /**
  * Refuses a secret with which the database was not made: keys could not be mailed again, and a purchase that is reported again would
- * get another license (docs/decisions/0042). The first call with an empty database stores the check value of its secret; of
- * concurrent first calls, the first one decides.
+ * get another license (docs/decisions/0042). If the database has no check value yet, the secret is compared with the license keys
+ * instead, and its check value is stored if they match or there are none. Of concurrent first calls, one stores it.
  * @throws ConfigError
  */
 export async function requireSecretOfDatabase(
@@ -44,7 +44,7 @@ export async function requireSecretOfDatabase(
   if (!isSame) throw new ConfigError(otherSecretText(config));
 }
 
-/** Stores the check value of this secret in place of that of the former one, which was lost. Records who did it, and why. */
+/** Replaces the check value of a lost secret by that of this secret. Records who did it, and why. */
 export async function acceptSecret(
   dataSource: DataSource,
   keys: LicenseKeys,
@@ -59,8 +59,8 @@ export async function acceptSecret(
   });
 }
 
-// A database of an earlier version has licenses and no check value. Then a key of the licenses with the highest ids must be
-// derivable. If all of them are from a CSV file of license keys, they cannot be distinguished from keys of another secret.
+// A database of an earlier version has licenses and no check value. Then the secret must derive the key of at least one of the
+// licenses with the highest ids. It is refused if all of them were imported with license keys, which no secret derives.
 async function mayBeSecretOfDatabase(database: SqlConnection, keys: LicenseKeys): Promise<boolean> {
   const licenses = await queryRows<Pick<License, 'id' | 'key_generation' | 'key_hash'>>(
     database,

@@ -61,7 +61,7 @@ function licenseEnd({ ended_at, expires_at, on_expiry }: LicenseEndState): numbe
 
 /**
  * The time of the last change of the end of a license: `now` if the end differs before and after. A license is kept for 12
- * months after its end and after this time, so that a wrong end can be corrected (docs/decisions/0023).
+ * months from the later of its end and this time, so that a wrong end can be corrected (docs/decisions/0023).
  */
 export function endChangedAt(
   before: LicenseEndState & { readonly end_changed_at: Date },

@@ -298,8 +298,8 @@ async function endSessions(manager: EntityManager, id: string): Promise<void> {
 }
 
 /**
- * Returns the time to store for a change under the lock of the license: `at`, or the time of the newest event of the license if
- * that is later because the clocks of two instances differ. Otherwise that event of the former holder would be shown to the next one.
+ * Returns the time to store for a change under the lock of the license: `at`, or the time of the newest event of the license if it
+ * is later, because the clocks of two instances differ. With `at`, that event of a former holder would be shown to the next holder.
  */
 async function changeTime(manager: EntityManager, id: string, at: Date): Promise<Date> {
   const sql = `
