@@ -10,7 +10,7 @@ const SMTP_TIMEOUTS_MS = {
   dnsTimeout: 5_000,
 };
 
-/** Opens a connection to a mail server. @param name of this machine, for the greeting */
+/** Returns the transport to a mail server, which connects for each mail. @param name of this machine, for the greeting */
 export function smtpTransport(url: string, name: string): Transporter {
   return createTransport({
     url,

@@ -88,7 +88,7 @@ export class Mailer {
    */
   async verify(): Promise<string | null> {
     if (!this.#smtpUrl) return null;
-    const transport = await this.openTransport(this.#smtpUrl);
+    const transport = await this.loadTransport(this.#smtpUrl);
     try {
       await transport.verify();
       return null;
@@ -99,7 +99,7 @@ export class Mailer {
     }
   }
 
-  private async openTransport(url: string): Promise<Transporter> {
+  private async loadTransport(url: string): Promise<Transporter> {
     const { smtpTransport } = await import('./mail-transport.js');
     return smtpTransport(url, this.#host);
   }
@@ -109,12 +109,12 @@ export class Mailer {
     message: SendMailOptions,
     { signal, timeoutMs = DELIVERY_TIMEOUT_MS }: DeliveryOptions,
   ): Promise<void> {
-    const transport = await this.openTransport(url);
+    const transport = await this.loadTransport(url);
     const timeout = AbortSignal.timeout(timeoutMs);
     try {
       await transport.sendMail({ ...message, signal: AbortSignal.any([signal, timeout]) });
     } catch (error) {
-      // The worker that aborts the delivery gives the reason.
+      // If the worker aborted the delivery, it also says why (`JobWorker`).
       signal.throwIfAborted();
       throw new JobFailure(timeout.aborted ? 'the mail server is too slow' : describeFailure(error));
     } finally {

@@ -81,13 +81,13 @@ export async function readWaitingMail(dataSource: DataSource): Promise<WaitingMa
 
 function failingMail({ key, attempts, max_attempts, last_error, run_at, created_at }: Row): FailingMail {
   const [kind, about] = key!.split(' ') as [string, string];
-  const isLastAttempt = attempts >= max_attempts;
+  const isGivenUp = attempts >= max_attempts;
   return {
     kind,
     about,
     reason: last_error ?? 'the service was killed while it sent the mail',
     attempts,
     waiting_since: rfc3339(created_at),
-    next_attempt_at: rfc3339OrNull(isLastAttempt ? null : run_at),
+    next_attempt_at: rfc3339OrNull(isGivenUp ? null : run_at),
   };
 }
