@@ -44,8 +44,8 @@ export class PurchasesService {
   ) {}
 
   /**
-   * Records a report and its effects in one transaction: a license and its mail, or the end of its licenses. An imported transaction
-   * may have several licenses.
+   * Records a report and its effects in one transaction: a license and its mail, or the end of the licenses of the purchase. An
+   * imported purchase may have several licenses.
    * @param audit given if an operator records the purchase (`mooring purchase record`); reports of the processor have
    *   no audit event
    */
@@ -92,8 +92,8 @@ export class PurchasesService {
   }
 
   /**
-   * Runs a transaction that exceeded the time limit of request connections, because it ends the tens of thousands of activations of
-   * one license. It continues after the response to the processor, which has a deadline.
+   * Repeats a transaction that exceeded the time limit of request connections, because it ends the tens of thousands of activations
+   * of one license. It may end after the response to the processor, which is sent in any case within two seconds.
    */
   private withoutTimeLimit<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
     const inTransaction = async (manager: EntityManager) => {

@@ -17,7 +17,7 @@ interface MailedRequest extends MailedMachine {
   readonly decision_reason: string | null;
 }
 
-/** Composes the mails about a release request and about its refusal. A release sends the mail `binding_released`. */
+/** Composes the mails that confirm a release request, or decline it. A release sends the mail `binding_released`. */
 @Injectable()
 export class ReleaseRequestMails implements OnModuleInit {
   constructor(

@@ -134,7 +134,7 @@ export async function endRefundedLicense(manager: EntityManager, licenseId: stri
   await manager.update(License, { id: licenseId }, { ended_at, end_changed_at });
   const change = { ended_at: at, ended_reason: 'refunded' } as const;
   await manager.update(Activation, { license_id: licenseId, ended_at: IsNull() }, change);
-  // A decision about an ended activation is not mailed.
+  // The language of a request is stored for the mail about its decision, which is not sent for an ended activation.
   const removeLanguages = `update release_request r set language = null from activation a
                            where a.id = r.activation_id and a.license_id = $1 and r.language is not null`;
   await execute(manager, removeLanguages, [licenseId]);

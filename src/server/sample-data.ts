@@ -41,8 +41,8 @@ export async function makeSample(app: INestApplicationContext): Promise<Sample> 
   const licenses = app.get(LicensesService);
   const { manager } = app.get(DataSource);
   if (!(await manager.exists(License))) await withSampleLock(app, () => createSampleData(app));
-  const sample = await manager.findOne(License, { where: { email: HOLDER_EMAIL }, order: { id: 'asc' } });
-  const license_key = sample && (await licenses.currentKey(sample.id));
+  const license = await manager.findOne(License, { where: { email: HOLDER_EMAIL }, order: { id: 'asc' } });
+  const license_key = license && (await licenses.currentKey(license.id));
   return { email: HOLDER_EMAIL, license_key, staff: await createSignInLink(app) };
 }
 
