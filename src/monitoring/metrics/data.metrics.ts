@@ -46,12 +46,12 @@ export class DataMetrics implements MetricsSource {
       'Days until the live manifest expires; below 0: it has expired.',
       () => this.warnings.daysUntilManifestExpires(),
     );
-    this.measureAges(registry);
-    this.measureRetention(registry);
-    this.measureJobs(registry);
+    this.registerAges(registry);
+    this.registerRetention(registry);
+    this.registerJobs(registry);
   }
 
-  private measureAges(registry: MetricsRegistry): void {
+  private registerAges(registry: MetricsRegistry): void {
     registry.gauge(
       'mooring_oldest_age_days',
       'Age in days of the oldest row, by kind; absent if there is no row.',
@@ -72,7 +72,7 @@ export class DataMetrics implements MetricsSource {
     );
   }
 
-  private measureRetention(registry: MetricsRegistry): void {
+  private registerRetention(registry: MetricsRegistry): void {
     registry.gauge(
       'mooring_erasures_unrecorded',
       'Erasure requests carried out in the last 30 days that TOMBSTONE_FILE lacks; absent if it cannot be read.',
@@ -106,7 +106,7 @@ export class DataMetrics implements MetricsSource {
     );
   }
 
-  private measureJobs(registry: MetricsRegistry): void {
+  private registerJobs(registry: MetricsRegistry): void {
     registry.gauge('mooring_mails_waiting', 'Mails that wait to be sent.', () => this.#state?.mail.waiting);
     registry.gauge(
       'mooring_mails_failing',

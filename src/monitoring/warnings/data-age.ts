@@ -13,7 +13,7 @@ export interface DataAges {
   readonly now: Date;
   /** The oldest day of telemetry outside the inbox; null if there is none. */
   readonly telemetry: string | null;
-  /** The oldest day of telemetry that has not moved to `telemetry`, in the inbox or in the table that is emptied; null if there is none. */
+  /** The oldest day of telemetry that has not moved to `telemetry` yet (the view `telemetry_waiting`); null if there is none. */
   readonly telemetry_inbox: string | null;
   /** The earliest day on which a stored activation ended; null if none ended. */
   readonly ended_activation: string | null;
@@ -23,7 +23,7 @@ export interface DataAges {
   readonly erasure_scheduled_for: string | null;
   /**
    * By table of the policy: the day on which the period of the oldest overdue row started (`RetentionRule.keptFrom`);
-   * null if no row should have been deleted a day ago.
+   * null if no row has been due for more than a day.
    */
   readonly overdue: Readonly<Record<string, string | null>>;
   /** The end of the last retention run for its own day; null before the first one. Runs for another day (`--as-of`) do not count. */
@@ -31,8 +31,8 @@ export interface DataAges {
   /** When the database was created. */
   readonly database_since: Date;
   /**
-   * Of the table files whose rewrite was overdue when the last finished retention run started: the earliest day of a last rewrite;
-   * null if there is none.
+   * The day of the oldest rewrite of a table file, of those files whose next rewrite was overdue when the last finished retention
+   * run started; null if none was.
    */
   readonly file_rewrite: string | null;
   /** The tables of the steps that failed in the last finished retention run. */
