@@ -17,7 +17,7 @@ const LICENSE_IS_DUE = `${LICENSE_RETENTION_START} < $1::date
   and exists (select 1 from activation a where a.license_id = license.id and a.ended_at is null)`;
 
 // The license is locked first, as in each activation and each change of a license. A license that another transaction
-// has locked is skipped, and the next run tries again, because that transaction may correct its end.
+// has locked is skipped, and the next run tries again, because that transaction may correct the end of the license.
 const SELECT_DUE_ACTIVATIONS = `
   with due as (select id from license where ${LICENSE_IS_DUE} limit ${ACTIVATION_BATCH_ROWS} for update skip locked)
   select id from activation where license_id in (select id from due) and ended_at is null limit ${ACTIVATION_BATCH_ROWS}`;
@@ -40,7 +40,7 @@ export async function countDueActivations(runner: QueryRunner, asOf: Date): Prom
 }
 
 /**
- * Releases the activations of licenses whose end, or the last change of this end, was more than 11 months ago, because
+ * Releases the activations of licenses whose end and the last change of this end were more than 11 months ago, because
  * no license with an active activation is deleted. The holder gets no mail, because the application stopped with the
  * license.
  * @param asOf the time that decides what is due; never in the future, so that no activation ends early

@@ -75,8 +75,8 @@ export const createRetentionPolicy = ({
       '{years} from the end of the year in which they were reported, for tax; the e-mail address only until an erasure',
     keptFrom: START_OF_NEXT_YEAR,
     months: taxRetentionYears * 12,
-    // Before a purchase is deleted, its license gets a staff status with the same effect: a refunded license stays revoked, and
-    // a license with an unsettled dispute stays suspended.
+    // Before a purchase is deleted, its licenses get a staff status with the same effect: `revoked` after a refund, and
+    // `suspended` during a dispute that was never settled, unless staff have revoked them.
     beforeDelete: `update license l set purchase_id = null, staff_status = case
               when p.state = 'refunded' then 'revoked'
               when p.state = 'disputed' and l.staff_status = 'active' then 'suspended' else l.staff_status end

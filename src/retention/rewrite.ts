@@ -109,7 +109,7 @@ export async function waitForOldTransactions(runner: QueryRunner): Promise<void>
 
 /**
  * Rewrites the files of a table and its indexes, and records the rewrite.
- * @param now a time before the call of `waitForOldTransactions`. After the rewrite, no file has a row that was deleted before.
+ * @param now a time before the call of `waitForOldTransactions`. The rewritten files have no row that was deleted before this time.
  */
 export async function rewriteTable(runner: QueryRunner, table: string, now: Date): Promise<void> {
   try {
