@@ -17,7 +17,7 @@ import { RetentionController } from './retention.controller.js';
 
 /**
  * The support API for licenses, activations, the fleet, the audit trail, manifests and retention runs. The controllers
- * for release requests, erasures and staff are in their own modules.
+ * for release requests, erasures, staff and the state of the service are in other modules.
  */
 @Module({
   imports: [

@@ -19,7 +19,7 @@ interface StaffLink {
 
 /**
  * One-time links with which staff sign in without a passkey. A printed link also works for a person who has registered a passkey,
- * for example if it is lost. A mailed link does not (docs/contract.md#staff).
+ * for example because the passkey is lost. A mailed link does not (docs/contract.md#staff).
  */
 @Injectable()
 export class StaffLinks {

@@ -33,7 +33,7 @@ export class PasskeyChallenges {
          (select id from passkey_challenge where expires_at <= $1 limit 100 for update skip locked)`,
       [now],
     );
-    // The lock makes this wait for a removal of the person, which would otherwise violate the foreign key.
+    // The lock makes this wait for a concurrent removal of the person, after which an insert would violate the foreign key.
     const created = await queryRow<unknown>(
       this.dataSource,
       `insert into passkey_challenge (id, challenge, staff_id, expires_at)

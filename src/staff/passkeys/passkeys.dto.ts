@@ -14,7 +14,7 @@ export class PasskeyRenameRequest {
   name!: string | null;
 }
 
-/** The answer of an authenticator. The WebAuthn library validates its other members. */
+/** The answer of an authenticator. Its id is base64url of at most 1,023 bytes. The WebAuthn library validates the other members. */
 export interface PasskeyAnswer {
   readonly id: string;
   readonly response: Readonly<Record<string, unknown>>;

@@ -66,7 +66,7 @@ export async function readAuditTrail(
   return rows.map(({ at, ...row }) => ({ ...row, at: rfc3339(at) }));
 }
 
-/** The number of events in a response. */
+/** The largest number of events in a page. */
 const AUDIT_PAGE_SIZE = 50;
 
 /** Reads a page of the events that a filter selects. @returns also the cursor of the next page; null after the last one */

@@ -1,7 +1,7 @@
 import { revisionOf } from '../../core/revision.js';
 import { compareBuilds } from '../../telemetry/build-version.js';
 
-/** `open` also if a resolved group crashed again in the version that resolves it, or in a later one. */
+/** A resolved group is `open` again if it crashed in the version that resolves it, or in a later one. */
 export const CRASH_GROUP_STATES = ['open', 'resolved', 'muted'] as const;
 export type CrashGroupState = (typeof CRASH_GROUP_STATES)[number];
 

@@ -70,7 +70,7 @@ export class CrashGroupsService {
     if (!/^[0-9a-f]{16}$/.test(crash_sig)) throw problem('not_found');
     const resolved_in = version ?? null;
     return this.dataSource.transaction(async (manager) => {
-      // As in each removal of a person, whose states lose their `changed_by`, the row of the person is locked first.
+      // The row of the person is locked first, as in each removal of a person, which then sets `changed_by` to null in this table.
       await lockStaff(manager, staff.id);
       await execute(manager, LOCK_STATES);
       const { last_week_end } = await queryOne<LastWeek>(manager, SELECT_LAST_WEEK, [crash_sig]);

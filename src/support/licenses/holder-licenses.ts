@@ -38,7 +38,7 @@ interface HolderLicenses {
   readonly nextCursor: LicensePosition | null;
 }
 
-/** How many licenses of a holder a response has at most. */
+/** How many licenses a response has at most. */
 export const PAGE_SIZE = 50;
 
 // The index `license_email` finds the licenses of the holder, so the cost depends on their number alone. Machines are counted

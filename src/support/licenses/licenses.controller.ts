@@ -108,7 +108,7 @@ export class LicensesController {
     await this.licenses.sendKey(id, { actor: staff.email, reason: reason ?? null });
   }
 
-  /** Mails the new key to the holder. The response does not contain the key. `if-match` is that of a change. */
+  /** Mails the new key to the holder. The response does not contain the key. `if-match` works as for a change. */
   @Post(':id/rekey')
   @AdminOnly()
   @HttpCode(202)

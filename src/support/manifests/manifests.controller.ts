@@ -42,7 +42,7 @@ export class ManifestsController {
   ) {
     const isWithdrawal = withdraw === 'true';
     await this.manifests.refresh();
-    // If another publisher replaces this manifest meanwhile, the publication is refused, so no response has a wrong `live`.
+    // If another manifest becomes live meanwhile, the publication is refused, so no response has a wrong `live`.
     const live = this.manifests.live?.content ?? null;
     const work =
       dry_run === 'true'
