@@ -1,5 +1,5 @@
 /**
- * The page of staff shows the largest crash groups, because one client can create thousands of groups. The page uses this file too,
- * so it imports nothing.
+ * The fleet page shows at most this many crash groups, the largest, because one client can create thousands. The page uses this
+ * file too, so the file imports nothing.
  */
 export const MAX_SHOWN_CRASH_GROUPS = 200;

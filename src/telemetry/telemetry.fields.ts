@@ -109,12 +109,12 @@ export const TELEMETRY_NAMES = Object.keys(TELEMETRY_FIELDS) as TelemetryName[];
 export const DIMENSIONS: Readonly<Record<string, readonly TelemetryName[]>> = collectDimensions();
 
 function collectDimensions(): Record<string, TelemetryName[]> {
-  const tables: Record<string, TelemetryName[]> = {};
+  const dimensions: Record<string, TelemetryName[]> = {};
   for (const name of TELEMETRY_NAMES) {
     const { dimension }: TelemetryField = TELEMETRY_FIELDS[name];
-    if (dimension !== undefined) (tables[dimension] ??= []).push(name);
+    if (dimension !== undefined) (dimensions[dimension] ??= []).push(name);
   }
-  return tables;
+  return dimensions;
 }
 
 /** The values to store, in the order of `TELEMETRY_NAMES`, and the known members with an invalid value. */
@@ -135,6 +135,7 @@ export function readTelemetry(block: Readonly<Record<string, unknown>>): Telemet
   return { values, dropped };
 }
 
+/** A count, up to the largest value of PostgreSQL's type integer. */
 function count(): ValueRule {
   const isCount = (value: unknown): value is number =>
     Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 0x7fff_ffff;
@@ -171,7 +172,7 @@ function oneOf(...allowed: string[]): ValueRule {
   return textWhere((value) => allowed.includes(value));
 }
 
-/** A grouping hash, stored in lower case. */
+/** The hash that groups crashes, stored in lower case. */
 function hex16(): ValueRule {
   const read = (value: unknown) =>
     typeof value === 'string' && /^[0-9a-f]{16}$/i.test(value) ? value.toLowerCase() : undefined;

@@ -38,6 +38,10 @@ export function readingsOf(value: string): string[] | null {
   }
 }
 
+/**
+ * Decodes a text once: compatibility forms, invisible characters and marks, characters that look like a dash, a dot or a colon,
+ * then percent encoding, quoted-printable and HTML entities.
+ */
 function decode(value: string): string {
   return value
     .normalize('NFKC')

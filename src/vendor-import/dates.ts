@@ -10,6 +10,7 @@ export interface ReadDate {
   readonly format: string;
 }
 
+/** A time of day, which a date may lack: hours and minutes, seconds, a fraction that is ignored, AM or PM, and a zone. */
 const TIME = String.raw`(?:,?[ T](\d{1,2}:\d{2}(?::\d{2})?)(?:\.\d{1,9})?(?: ?([AaPp][Mm]))?(?: ?(Z|UTC|GMT|[+-]\d{2}:?\d{2}))?)?`;
 const ISO = new RegExp(String.raw`^(\d{4})-(\d{2})-(\d{2})${TIME}$`);
 const NUMBERS = new RegExp(String.raw`^(\d{1,2})([/.])(\d{1,2})\2(\d{4})${TIME}$`);
@@ -80,6 +81,7 @@ function parseParts(
   if (time === undefined) return toReadDate(parseMoment(date), format);
   const [hours = '', minutes = '', seconds = '00'] = time.split(':');
   const hour = meridiem === undefined ? Number(hours) : toHour(Number(hours), meridiem);
+  // `UTC` and `GMT` become `Z`, and `+0200` becomes `+02:00`.
   const offset = zone === undefined || /^[ZUG]/.test(zone) ? 'Z' : zone.replace(/^(...):?/, '$1:');
   const moment = parseMoment(`${date}T${String(hour).padStart(2, '0')}:${minutes}:${seconds}${offset}`);
   return toReadDate(moment, `${format} hh:mm${zone === undefined ? ' (read as UTC)' : ' with its zone'}`);

@@ -54,7 +54,7 @@ interface SeenRow {
   readonly place: string;
   /** The MD5 of its address and transaction, with which later rows of the key are compared. */
   readonly digest: string;
-  /** The highest state of its purchase in all rows of the key. */
+  /** The highest state of its purchase in the rows of the key so far. */
   state: PurchaseState;
 }
 
@@ -87,7 +87,7 @@ class Importer<Row extends SourceRow> {
         `this key is already in ${earlier.place}, with another address or transaction`,
       );
     if (earlier && !earlier.isRaised) return this.#counter.count('repeated');
-    // A file to which a later export was appended has a refund in the later row only.
+    // In a file to which a later export was appended, only the later row has a refund, so it replaces the row that still waits.
     const waiting = earlier ? this.#waiting.findIndex((each) => each.license.id === license.id) : -1;
     if (waiting >= 0) {
       this.#waiting[waiting] = { ...this.#waiting[waiting]!, row, license };

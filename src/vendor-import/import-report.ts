@@ -25,7 +25,7 @@ export interface ImportReport {
   readonly repeated: number;
   readonly skipped: number;
   readonly refused: number;
-  /** The rows with a transaction of whose order the file does not say whether it was refunded. Refused and skipped rows do not count. */
+  /** Rows whose transaction may have been refunded: the file does not say. Refused, skipped and repeated rows do not count. */
   readonly refund_unknown: number;
   readonly skipped_by_reason: Readonly<Record<string, number>>;
   /** The imported licenses by the words of the file and the status that they have now. */

@@ -38,7 +38,7 @@ export class KeyMailSchedule {
   }
 }
 
-// The conditions are those of `isNewKeyMailed`, for licenses in the database.
+// The licenses in the database to which `isNewKeyMailed` applies, and whose new key was neither mailed nor replaced.
 const TO_MAIL = `
   select l.id from license l left join purchase p on p.id = l.purchase_id
   cross join lateral (select p.state as purchase_state) purchase

@@ -38,8 +38,8 @@ export interface ExportedLicense {
   readonly machines_allowed: number;
   readonly on_expiry: OnExpiry;
   /**
-   * For the report: the words of the status, the formats of the dates, and whether the file lacks the limit of machines and the
-   * refund state.
+   * For the report: the words of the status, the formats of the dates, whether the license is unlimited in the file, and whether
+   * the file does not say if it was refunded.
    */
   readonly read: {
     readonly words: readonly string[];

@@ -188,7 +188,7 @@ async function insertLicenses(
       staff_status: states.staff_status,
       purchase_id: purchaseIds.get(transaction_id ?? '') ?? null,
       created_at: license.purchased_at ?? now,
-      // The purchase may be older than an erasure of the address after which the license is imported.
+      // Otherwise the repetition of an erasure between the purchase and this import would clear the address (`clearErasedAddress`).
       email_since: now,
       ended_at: endedAt({ ...states, email, ended_at: null }, now),
       new_key_mailed_at: mailed.has(id) ? now : null,

@@ -101,7 +101,7 @@ export const VENDORS = {
 } as const satisfies Record<string, ExportFormat>;
 export type VendorName = keyof typeof VENDORS;
 
-/** The names of the fields and columns of a file that no vendor made, for `--map` alone. */
+/** The format of a file that is not an export of these vendors: `--map` names its columns. */
 const ANY_FORMAT: ExportFormat = { columns: {} };
 
 /**
