@@ -63,7 +63,7 @@ async function makeDeployment(dir: string, dataDir: string): Promise<Deployment>
   // This file is written first, so that if two commands run at the same time, the second one fails here.
   await writeNew(settingsFile, text, 0o600);
   try {
-    // Without `recursive` this fails if another program has created the folder meanwhile, so only an own folder is removed below.
+    // Without `recursive` this fails if another program has created the folder meanwhile, so its folder is never removed below.
     await mkdir(tokenKeysDir, { mode: 0o700 });
   } catch (error) {
     await rm(settingsFile);

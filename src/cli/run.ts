@@ -37,7 +37,7 @@ export async function runProgram(
 
 /**
  * Makes the program without its commands.
- * @param args decide how --version prints @throws UsageError if an unknown option precedes the name of the command
+ * @param args decide whether --version prints JSON @throws UsageError if an unknown option precedes the name of the command
  */
 export function newProgram(args: readonly string[], description: string): Command {
   refuseUnknownOptions(args.slice(0, commandIndex(args)));
@@ -74,7 +74,7 @@ function versionText(args: readonly string[]): string {
 /** Returns the name of the command in the arguments; empty without one. */
 export const commandNameIn = (args: readonly string[]): string => args[commandIndex(args)] ?? '';
 
-/** The index of the command's name, the first argument that is neither an option nor the value of `--as`; without one, their number. */
+/** The index of the command's name: the first argument that is no option and no value of `--as`; `args.length` without one. */
 function commandIndex(args: readonly string[]): number {
   const index = args.findIndex((arg, i) => !arg.startsWith('-') && args[i - 1] !== '--as');
   return index < 0 ? args.length : index;

@@ -1,6 +1,6 @@
 import { CommandError } from './terminal/output.js';
 
-/** A line of .env.example that shows a setting, with its name. */
+/** A line of .env.example with a setting that is commented out, and its name. */
 const SETTING = /^# ([A-Z_]+)=/;
 /** The beginning of the comment of a setting that production requires. */
 const REQUIRED = '# (production) ';
@@ -8,13 +8,13 @@ const REQUIRED = '# (production) ';
 /** A rendered settings file. */
 interface SettingsFile {
   readonly text: string;
-  /** The names of the settings that are in use but have no value yet. */
+  /** The names of the settings that production requires and that have no value yet. */
   readonly namesToFillIn: readonly string[];
 }
 
 /**
- * Renders the settings file of a production deployment: every line of .env.example, in which the settings that have a value here and
- * those that production requires are in use. The latter are empty if they have no value here.
+ * Renders the settings file of a production deployment: every line of .env.example. Settings that `values` has, and those that
+ * production requires, are not commented out any more. A required setting that `values` lacks is empty.
  * @param example the content of .env.example
  * @throws CommandError if a value cannot be written, see `quoted`
  */

@@ -61,7 +61,7 @@ function toWord(option: Option): OptionWord {
   return {
     text: option.long!,
     description: option.description,
-    // The name of the value is the part in angle brackets.
+    // The name of the value is the part in brackets.
     values: hasValue ? valuesOf(option, option.flags.replace(/^[^<[]*/, '')) : null,
   };
 }

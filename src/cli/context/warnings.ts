@@ -3,7 +3,7 @@ import type { ManifestService } from '../../manifest/manifest.service.js';
 import { WarningsService } from '../../monitoring/warnings/warnings.service.js';
 import type { CommandContext } from './command-context.js';
 
-/** Creates the service that derives the warnings of `mooring status`. Each command itself reports faults of the token keys. */
+/** Creates the service that derives the warnings of `mooring status`, without those about token keys, which each command adds. */
 export async function createWarningsService(
   { config, clock, dataSource }: CommandContext,
   manifests: ManifestService,

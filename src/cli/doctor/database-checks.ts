@@ -18,7 +18,7 @@ import { COMMAND_ENTITIES, loadManifestService, type CommandContext } from '../c
 import { CommandError } from '../terminal/output.js';
 import type { Report } from './report.js';
 
-/** A smaller difference of two clocks has no effect, but synchronised clocks differ by less. */
+/** Clocks may differ by up to CLOCK_TOLERANCE_MS, but a difference above this shows that one of them is not synchronised. */
 const CLOCK_WARNING_MS = 30_000;
 
 /** Checks the database, and what `mooring status` warns of. */
@@ -59,8 +59,8 @@ async function checkEmbedded(): Promise<string> {
   return 'DATABASE_URL is not set: the service starts an embedded PostgreSQL in DATA_DIR.';
 }
 
-async function checkOpenDatabase(checked: CommandContext, report: Report): Promise<void> {
-  const { dataSource, databaseUrl, clock } = checked;
+async function checkOpenDatabase(context: CommandContext, report: Report): Promise<void> {
+  const { dataSource, databaseUrl, clock } = context;
   await requireUsableDatabase(dataSource);
   const { version } = await queryOne<{ version: string }>(
     dataSource,
@@ -69,8 +69,8 @@ async function checkOpenDatabase(checked: CommandContext, report: Report): Promi
   report.ok('database', `PostgreSQL ${version} at ${databaseAddress(databaseUrl)} answers.`);
   const pending = await pendingMigrations(databaseUrl);
   // The role of the embedded PostgreSQL cannot be chosen.
-  if (checked.config.databaseUrl)
-    await report.run('role', () => checkRole(checked, pending.length > 0, report));
+  if (context.config.databaseUrl)
+    await report.run('role', () => checkRole(context, pending.length > 0, report));
   await report.run('clock', async () => checkClock(clock, await databaseTime(dataSource), report));
   // The other checks need the tables.
   if (pending.length > 0)
@@ -79,8 +79,8 @@ async function checkOpenDatabase(checked: CommandContext, report: Report): Promi
       `The database lacks ${pending.join(', ')}: run mooring migrate, or start the service.`,
     );
   report.ok('schema', 'All migrations are applied.');
-  await report.run('secret', () => checkSecret(checked));
-  await checkContent(checked, report);
+  await report.run('secret', () => checkSecret(context));
+  await checkContent(context, report);
 }
 
 const SELECT_ROLE = `
@@ -125,12 +125,12 @@ async function checkSecret({ config, dataSource }: CommandContext): Promise<stri
 }
 
 /** Checks the data as `mooring status` does, and names what a new service lacks. */
-async function checkContent(checked: CommandContext, report: Report): Promise<void> {
-  const manifests = await loadManifestService(checked);
-  const warnings = await createWarningsService(checked, manifests);
+async function checkContent(context: CommandContext, report: Report): Promise<void> {
+  const manifests = await loadManifestService(context);
+  const warnings = await createWarningsService(context, manifests);
   const texts = warnings.derive(await warnings.readState());
   // A contradiction is a failure here, because a setting must be corrected. A wrong secret was reported before, as a failure too.
-  const contradictions = findManifestContradictions(manifests.live, checked.config);
+  const contradictions = findManifestContradictions(manifests.live, context.config);
   for (const text of texts) if (!contradictions.includes(text)) report.warn('warning', text);
   for (const text of contradictions) report.fail('manifest', new ConfigError(text));
   const content = manifests.live?.content;
@@ -141,10 +141,10 @@ async function checkContent(checked: CommandContext, report: Report): Promise<vo
       manifest ? `The live manifest offers ${manifest}.` : 'No manifest is published yet.',
     );
   const { has_licenses } = await queryOne<{ has_licenses: boolean }>(
-    checked.dataSource,
+    context.dataSource,
     'select exists (select from license) as has_licenses',
   );
-  if (checked.config.isProduction && !has_licenses)
+  if (context.config.isProduction && !has_licenses)
     report.warn(
       'licenses',
       'The database has no license, so every activation is answered with 503: issue or import the first one, or correct DATABASE_URL.',

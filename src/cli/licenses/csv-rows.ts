@@ -10,7 +10,7 @@ import { progressBar } from '../terminal/progress-bar.js';
 
 /** How the rows of a CSV file are read. */
 interface CsvOptions {
-  /** Matches the possible delimiters. The first match in the header is the delimiter of the file. */
+  /** Matches the possible delimiters. The first match outside quotation marks is the delimiter of the file. */
   readonly delimiters?: RegExp;
   /** The largest size of a row. Without a limit, a missing closing quotation mark would make the rest of the file one row. */
   readonly maxRowBytes?: number;
@@ -65,7 +65,7 @@ export async function* csvRows(
   }
 }
 
-/** Returns the first of `delimiters` in the header outside quotation marks, because a quoted column name may contain one. */
+/** Returns the first of `delimiters` in the first 1,024 bytes, outside quotation marks, because a quoted name may contain one. */
 async function delimiterOf(file: FileHandle, delimiters: RegExp): Promise<string> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(1024), 0, 1024, 0);
   const header = buffer.toString('latin1', 0, bytesRead).replaceAll(/"[^"]*"/g, '');

@@ -8,7 +8,7 @@ import { csvRows } from './csv-rows.js';
 import { jsonDocuments } from './json-documents.js';
 import { jsonRows } from './json-rows.js';
 
-/** The largest row of an export. It has many more columns than the file of an import of keys, and comments of buyers. */
+/** The largest row of an export, which has many more columns than a file of license keys, and comments of buyers. */
 const MAX_ROW_BYTES = 262_144;
 
 /** A row of a file, which can be written to another file as it was. */
@@ -98,7 +98,7 @@ function csvRow(
   place: string,
   names: ReadonlyMap<string, number>,
   cells: readonly string[],
-  columns: number,
+  columnCount: number,
 ): ExportRow {
   const cell = (column: string) => {
     const index = names.get(column);
@@ -106,8 +106,8 @@ function csvRow(
   };
   // Spreadsheets may leave out empty cells at the end of a row. In a row with too many cells, some are in a wrong column.
   const fault =
-    cells.length > columns
-      ? `the row has ${cells.length} cells, but the header has ${columns}: write the cell that contains the separator in quotation marks`
+    cells.length > columnCount
+      ? `the row has ${cells.length} cells, but the header has ${columnCount}: write the cell that contains the separator in quotation marks`
       : undefined;
   return { place, cell, content: cells, fault };
 }

@@ -203,7 +203,7 @@ async function sendKey(id: string, _options: unknown, command: Command): Promise
   print(command, { license_id: id, mailed: true }, 'The key is sent by mail as soon as the service runs.');
 }
 
-/** Finds a license by its id, its key or the transaction id of its purchase. @throws CommandError if no license is found */
+/** Finds a license by its id, key, previous key, or the transaction id of its purchase. @throws CommandError if none is found */
 async function findLicense(context: CommandContext, text: string): Promise<LicenseView> {
   const { config, dataSource } = context;
   const key = readLicenseKey(text);
@@ -212,8 +212,9 @@ async function findLicense(context: CommandContext, text: string): Promise<Licen
   const found = query ? await findLicenses(dataSource, query) : [];
   // A transaction id can have the form of a license id or of a key.
   const [view] = found.length > 0 ? found : await findLicenses(dataSource, { transaction_id: text });
+  if (view) return view;
   // The hash of a previous key needs LICENSE_KEY_SECRET, which no other search reads.
-  const [imported] = view ? [view] : await findByPreviousKey(context, text);
+  const [imported] = await findByPreviousKey(context, text);
   if (imported) return imported;
   const hasTypo = key !== null && !hasValidCheckSymbol(key);
   throw new CommandError(

@@ -65,7 +65,7 @@ export class RefusedFile {
 
   async #open(): Promise<void> {
     this.#hasRows = true;
-    // The rows have keys and addresses.
+    // Only the user of the command may read the file, because the rows have keys and addresses.
     if (this.path !== '-') this.#file = await open(this.#part, 'w', 0o600).catch(this.#refuse);
     if (this.header) await this.#write(csvLine([...this.header, 'refused']));
   }

@@ -77,17 +77,17 @@ export async function findLive(previous: string | undefined, config: Config): Pr
     if (document === null) throw new CommandError(`Nothing is published at ${previous}: sign with --first.`);
     return { document, from: previous };
   }
-  const isStored = hasDatabase(config);
-  const url = isStored && !isPublicUrlSet() ? null : liveAddress(config);
+  const canReadDatabase = hasDatabase(config);
+  const url = canReadDatabase && !isPublicUrlSet() ? null : liveAddress(config);
   if (url !== null) {
     const document = await fetchManifest(url).catch((error: unknown) => {
       // Without DATABASE_URL, an address that does not answer is an error, because a manifest may be live there.
-      if (isStored && config.databaseUrl !== undefined) return null;
+      if (canReadDatabase && config.databaseUrl !== undefined) return null;
       throw error;
     });
     if (document !== null) return { document, from: url };
   }
-  const document = isStored ? await readStoredManifest(config) : null;
+  const document = canReadDatabase ? await readStoredManifest(config) : null;
   if (document !== null) return { document, from: 'the database' };
   throw new CommandError(
     `No live manifest was found ${url === null ? '' : `at ${url} or `}in a database. Give its file or URL with --previous, or sign the first manifest with --first.`,

@@ -38,7 +38,7 @@ interface KeygenOptions {
 
 /**
  * Adds the commands of `manifest`, for the publisher. Only `publish` needs a database, or STAFF_TOKEN and a service. The other commands
- * work without both if their arguments and options name the files that they read.
+ * need neither if their arguments and options name the files that they read.
  */
 export function manifestCommands(manifest: Command): void {
   manifest

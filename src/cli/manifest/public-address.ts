@@ -45,7 +45,7 @@ export async function checkPublicAddress(published: Published): Promise<string |
 
 /**
  * Reads what the address serves in place of the published manifest.
- * @returns null if it serves that or a later one
+ * @returns null if it serves the published manifest or a later one
  * @throws CommandError if what it serves is wrong @throws ManifestError if clients refuse it
  */
 async function readServed({ url, signed, sequence, trusted }: Published): Promise<string | null> {

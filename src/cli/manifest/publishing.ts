@@ -59,7 +59,7 @@ async function inDatabase(command: Command, work: (publishing: Publishing) => Pr
   });
 }
 
-/** @throws UsageError or ConfigError if the settings do not allow it */
+/** Creates the way to publish over https. @throws UsageError if --as is given @throws ConfigError if a setting prevents it */
 async function overHttps(command: Command, token: string, config: Config): Promise<Publishing> {
   if (command.optsWithGlobals<{ as?: string }>().as !== undefined)
     throw new UsageError('--as has no use with STAFF_TOKEN: the audit trail names the owner of the token.');

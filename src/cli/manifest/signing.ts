@@ -112,7 +112,7 @@ export function verifyFound(
 /** What is known on a publisher's machine about the published manifests. The new manifest is checked against it. */
 type PublishedState = Omit<PublishContext, 'product' | 'now'>;
 
-/** The versions that the new manifest offers, its sequence number, if it is not the next one, and what `sign` found in the image. */
+/** What the new manifest offers, its sequence number if it is not the next one, and whether `sign` read a disk image. */
 interface SigningOffer extends Omit<ManifestOffer, 'expires'> {
   readonly sequence?: number;
   readonly isDiskImage?: boolean;

@@ -1,11 +1,12 @@
-/** The smallest number of characters of a new passphrase, as `WEAK_PASSPHRASE` counts them. */
+/** The smallest number of characters of a new passphrase, counted as the sentence `WEAK_PASSPHRASE` says. */
 const MIN_CHARACTERS = 12;
 
 const COMMON_WORDS =
   /passphrase|password|passwort|letmein|welcome|changeme|iloveyou|manifest|mooring|admin|secret/g;
 /** A character at least three times in succession, or a longer text at least twice. */
 const REPETITIONS = /(.)\1{2,}|(.{2,}?)\2+/gsu;
-const ASCENDING = [
+/** The alphabet, the digits and the rows of keyboards. */
+const FORWARD = [
   'abcdefghijklmnopqrstuvwxyz',
   '01234567890',
   'qwertyuiop',
@@ -15,7 +16,7 @@ const ASCENDING = [
   'zxcvbnm',
   'yxcvbnm',
 ];
-const SEQUENCES = [...ASCENDING, ...ASCENDING.map((row) => [...row].toReversed().join(''))];
+const SEQUENCES = [...FORWARD, ...FORWARD.map((text) => [...text].toReversed().join(''))];
 const MIN_SEQUENCE_CHARACTERS = 4;
 
 /** The sentence about a passphrase that is refused. */
@@ -36,7 +37,7 @@ function countWithoutSequences(characters: readonly string[]): number {
 
 /** Returns the length of the sequence at the beginning of a text; 0 if there is none. */
 function sequenceLength(text: string): number {
-  const isSequence = (length: number) => SEQUENCES.some((row) => row.includes(text.slice(0, length)));
+  const isSequence = (length: number) => SEQUENCES.some((known) => known.includes(text.slice(0, length)));
   let length = MIN_SEQUENCE_CHARACTERS;
   if (text.length < length || !isSequence(length)) return 0;
   while (length < text.length && isSequence(length + 1)) length += 1;

@@ -3,7 +3,8 @@ import { isWeakPassphrase, WEAK_PASSPHRASE } from './passphrase-strength.js';
 import { CommandError, printMessage } from './output.js';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
-const LINE_END_KEYS = ['\r', '\n', '\u0004'];
+const CTRL_D = '\u0004';
+const LINE_END_KEYS = ['\r', '\n', CTRL_D];
 const ERASE_KEYS = ['\u007f', '\b'];
 const CTRL_C = '\u0003';
 const CTRL_U = '\u0015';
