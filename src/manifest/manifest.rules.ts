@@ -150,7 +150,7 @@ function refuseWrongSuccessor(
   refuseIf(isLowerVersion && target!.isWithdrawn, `Version ${next.version} is withdrawn.`);
 }
 
-/** Refuses another image for a published version, and a minimum license expiry that takes the version from a license. */
+/** Refuses another image for a published version, and a higher minimum license expiry, which would take it from some licenses. */
 function refuseChangedVersion(
   { version, dmg, minimum_license_expiry }: ManifestEntry,
   published: ManifestEntry,

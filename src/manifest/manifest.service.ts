@@ -59,7 +59,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     private readonly log: AppLogger,
   ) {}
 
-  // A failure must not keep the service from starting, for example for a row that a newer version of Mooring wrote.
+  // A failure must not keep the service from starting: a newer version of Mooring may have written a row that this one cannot read.
   async onModuleInit(): Promise<void> {
     await this.refresh().catch((error: unknown) => this.log.failed('manifests not read', error));
   }

@@ -8,8 +8,8 @@ import {
 } from '../keys/manifests/signed-manifest.js';
 
 /**
- * A published version, as the latest manifest of this version describes it. A version that was only listed in
- * `also_available` is as the first manifest that listed it describes it.
+ * A published version, with the values of the latest manifest of this version. A version that was only listed in
+ * `also_available` has the values of the first manifest that listed it.
  */
 export interface PublishedVersion extends ManifestEntry {
   /** The sequence of the latest manifest of this version; 0 if it was only listed in `also_available`. */

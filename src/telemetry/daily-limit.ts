@@ -5,7 +5,7 @@ export class DailyLimit {
   /** The UTC day of the count, in days since 1970; -1 before the first call. */
   #day = -1;
   #count = 0;
-  #isReached = false;
+  #isExceeded = false;
 
   constructor(private readonly limit: number) {}
 
@@ -15,13 +15,13 @@ export class DailyLimit {
    */
   count(now: Date): 'counted' | 'reached' | 'over' {
     const day = dayOf(now);
-    if (day !== this.#day) [this.#day, this.#count, this.#isReached] = [day, 0, false];
+    if (day !== this.#day) [this.#day, this.#count, this.#isExceeded] = [day, 0, false];
     if (this.#count < this.limit) {
       this.#count += 1;
       return 'counted';
     }
-    const isFirst = !this.#isReached;
-    this.#isReached = true;
+    const isFirst = !this.#isExceeded;
+    this.#isExceeded = true;
     return isFirst ? 'reached' : 'over';
   }
 

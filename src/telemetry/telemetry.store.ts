@@ -29,8 +29,8 @@ export interface TelemetryOutcome {
 type Values = readonly (string | number | null)[];
 
 /**
- * Stores telemetry without a license, a machine or a time of day. From the next day on, no row can be linked to one of
- * these: until then, the place of a row in the file of the inbox shows about when it arrived
+ * Stores telemetry without a license, a machine or a time of day. On the day of its arrival, the place of a row in the file
+ * of the inbox shows about when it arrived. From the next day on, no row can be linked to a license, a machine or a time
  * (docs/privacy.md#telemetry).
  */
 @Injectable()

@@ -114,6 +114,7 @@ class Importer<Row extends SourceRow> {
     };
   }
 
+  /** Notes a row. @returns where the first row of its key is, if it is another one, and how this row differs from it */
   #earlierRow({
     place,
     id,

@@ -11,7 +11,7 @@ const BATCH_LICENSES = 1_000;
 export class KeyMailSchedule {
   #next: number;
 
-  /** @param start after which the first mail is sent, at this pace @param perMinute how many mails are sent in a minute */
+  /** @param start the time one interval before the first mail @param perMinute how many mails are sent in a minute */
   constructor(
     start: Date,
     private readonly perMinute: number,

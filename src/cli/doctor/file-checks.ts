@@ -86,6 +86,7 @@ async function requireWritable(setting: string, path: string, kind: 'file' | 'fo
   await access(target, constants.R_OK | constants.W_OK).catch(({ code }: NodeJS.ErrnoException) =>
     refuse(code),
   );
+  // Above a path that does not exist yet, there must be a folder.
   const isFolder = (await stat(target)).isDirectory();
   if (isFolder !== (kind === 'folder' || target !== path)) refuse(isFolder ? 'EISDIR' : 'ENOTDIR');
 }

@@ -3,8 +3,8 @@ import { queryIds } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 
 /**
- * Locks the rows of all admins, in one order. Additions by an admin, changes of roles, removals and mailed links call this first, so
- * that they are made one after the other.
+ * Locks the rows of all admins, always in the same order. Additions by an admin, changes of roles, removals and mailed links call
+ * this first, so that they are made one after the other.
  * @param actingAdminId the admin who makes the change; undefined for a command
  * @returns the ids of all admins
  * @throws Problem `forbidden` if the acting admin was removed or got another role after the check of `StaffGuard`

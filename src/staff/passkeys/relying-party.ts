@@ -18,8 +18,8 @@ const MAX_CREDENTIAL_ID_BYTES = 1023;
 
 /**
  * The formats of an attestation that browsers send if none is requested (WebAuthn, section 5.1.3): nothing, or a signature by the
- * passkey itself. For `android-key` the library sends requests to addresses in the certificates of the answer, to read revocation
- * lists, before it checks who issued these certificates.
+ * passkey itself. Others are refused: for `android-key` the library sends requests to addresses in the certificates of the answer,
+ * to read revocation lists, before it checks who issued these certificates.
  */
 const ATTESTATION_FORMATS: readonly unknown[] = ['none', 'packed'];
 
