@@ -78,7 +78,7 @@ export class ReleaseService {
     if (!isUuid(id)) throw problem('not_found');
     return this.dataSource.transaction(async (manager) => {
       const { license_id } = (await manager.findOneBy(Activation, { id })) ?? throwNotFound();
-      // A request to activate takes the same lock, so the next one no longer counts the released machine.
+      // Requests to activate take the same lock, so the next request no longer counts the released machine.
       const license = await lockLicense(manager, license_id);
       // Retention deletes ended activations without this lock, so the activation may have been deleted since it was read.
       const before = (await manager.findOneBy(Activation, { id })) ?? throwNotFound();

@@ -39,8 +39,9 @@ export function planRows(
 }
 
 /**
- * Decides about a row whose transaction is in the database. A license that a report of the processor issued is the same license, and
- * its buyer has its key: it gets the previous key. Licenses that have a previous key are others of the same transaction.
+ * Decides about a row whose transaction is in the database. A license of the transaction without a previous key was issued for the
+ * same sale by a report of the processor, so its buyer has its new key, and it gets the previous key of the row. A license with a
+ * previous key is another one of the transaction.
  * @returns undefined if the row is a new license of the transaction
  */
 function planOfSoldLicense(license: DerivedLicense, { paid, licenses }: KnownPurchase): RowPlan | undefined {

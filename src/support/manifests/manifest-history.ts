@@ -29,11 +29,11 @@ export async function readPublishedManifests(dataSource: DataSource, now: Date) 
   return { live: live ? toLiveManifest(live, now) : null, manifests };
 }
 
-/** A manifest whose version differs from the one before it. A renewed manifest is no publication. */
+/** A manifest with another version than the manifest before it. A renewed manifest is no publication. */
 interface Publication {
   readonly version: string;
   readonly published_at: string;
-  /** Whether the version is lower than the one before it, which was withdrawn. */
+  /** Whether this version is lower than the version before it, which it withdrew. */
   readonly withdrawal: boolean;
 }
 
