@@ -13,7 +13,7 @@ import { Mailer } from './mailer.js';
 export const MAIL_TASK_PREFIX = 'mail_';
 
 interface MailOptions {
-  /** The recipient, if no other row may have the address any more when the mail is sent. `mail_recipient` stores it until then. */
+  /** The recipient, if no other row may have this address when the mail is sent. `mail_recipient` stores the address until then. */
   readonly to?: string;
   /**
    * Whether the mail is sent before others of its worker pool. A mail that every client can request must not be urgent, because

@@ -16,7 +16,7 @@ export async function rollUpWeeks(runner: QueryRunner, asOf: Date, now: Date): P
   return weekEnds.length;
 }
 
-// A clock that was ahead may have counted weeks that have not ended (docs/decisions/0015). Those without counts are counted again.
+// A run whose clock was ahead may have counted weeks that have not ended (docs/decisions/0015). The empty ones are counted again.
 const DELETE_EMPTY_UNENDED_WEEKS = `
   delete from fleet_week w where week_end >= $1::date
     and not exists (select from fleet_cell where week_end = w.week_end)

@@ -10,7 +10,7 @@ interface CasePatterns {
   readonly valueCases: readonly [patterns: string, values: Values][];
 }
 
-/** Returns a text in single quotes, as bash, zsh and fish read it. */
+/** Returns a text in single quotes, as bash and zsh read it. Fish reads it in the same way if it has no backslash. */
 export const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** Makes the patterns with which a script finds out what can be typed. */

@@ -39,7 +39,7 @@ export function importCommand(license: Command): void {
     .option('--dry-run', 'print what would be imported, or mailed by --send, and change nothing')
     .option(
       '--refused <file>',
-      'where the refused rows are written (default: the name of the file and .refused.csv, or .refused.2.csv if that exists, …)',
+      'where the refused rows are written (default: the name of the file and .refused.csv or .refused.json, with a number if that exists)',
     )
     .option('--no-mail', 'send no mails with new keys; license import --send sends them later')
     .option(

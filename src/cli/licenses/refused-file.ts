@@ -5,7 +5,7 @@ import { writeError } from '../terminal/files.js';
 import { CommandError } from '../terminal/output.js';
 import type { ExportRow } from './export-rows.js';
 
-/** Returns the first free name of FILE.refused.csv, FILE.refused.2.csv and so on: the file of an earlier import may have been mended. */
+/** Returns the first free name of FILE.refused.csv, FILE.refused.2.csv and so on: an earlier one may have been mended. */
 export function nextRefusedPath(path: string, extension: 'csv' | 'json'): string {
   for (let number = 1; ; number += 1) {
     const free = `${path}.refused.${number === 1 ? '' : `${number}.`}${extension}`;

@@ -31,8 +31,8 @@ export interface DataAges {
   /** When the database was created. */
   readonly database_since: Date;
   /**
-   * The day of the oldest rewrite of a table file, of those files whose next rewrite was overdue when the last finished retention
-   * run started; null if none was.
+   * The earliest day on which a table file was last rewritten, among the files whose next rewrite was overdue when the last
+   * finished retention run started; null if none was.
    */
   readonly file_rewrite: string | null;
   /** The tables of the steps that failed in the last finished retention run. */
