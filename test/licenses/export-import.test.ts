@@ -31,7 +31,7 @@ const mails = () =>
     `select split_part(key, ' ', 2) as about from graphile_worker._private_jobs where key like 'license_key_imported %'`,
   );
 
-test('the pages of Lemon Squeezy are imported with their orders', async () => {
+test('the pages of the API of Lemon Squeezy are imported with their orders', async () => {
   const { code, json } = await importFile(write(LEMON_SQUEEZY, 'json'), '--from', 'lemonsqueezy');
   expect({ code, json }).toMatchObject({
     code: 0,
@@ -74,7 +74,7 @@ test('the pages of Lemon Squeezy are imported with their orders', async () => {
   ]); // prettier-ignore
 });
 
-test('an order of Lemon Squeezy is also found by the attribute order_id; a dry run counts rows without their order', async () => {
+test('an order of Lemon Squeezy is also found by the attribute order_id; a dry run counts the rows whose order is not in the file', async () => {
   const withoutRelation = (text: string) =>
     text
       .replaceAll('"relationships"', '"others"')
@@ -257,7 +257,7 @@ test('any other file is read with --map', async () => {
   ]);
 });
 
-test('--dry-run tells the same, and changes nothing', async () => {
+test('--dry-run reports the same as the import, and changes nothing', async () => {
   const name = write(
     PADDLE.replaceAll('ABCDEF0', 'FEDCBA0')
       .replaceAll('@paddle', '@dry')
@@ -269,7 +269,7 @@ test('--dry-run tells the same, and changes nothing', async () => {
   const queued = (await mails()).map(({ about }) => about);
   const dry = await importFile(name, '--from', 'paddle', '--dry-run');
   expect(await service.sql(counts)).toEqual(before);
-  // The service has sent some of the mails meanwhile.
+  // The service may have sent some of the mails meanwhile.
   expect(queued).toEqual(expect.arrayContaining((await mails()).map(({ about }) => about)));
   expect(existsSync(terminal.file(`${name}.refused.csv`))).toBe(false);
   const real = await importFile(name, '--from', 'paddle');
@@ -304,7 +304,7 @@ test('--dry-run counts keys of one transaction in different batches as the impor
   expect({ ...dry.json, dry_run: false }).toEqual(real.json);
 });
 
-test('the keys of one transaction have the state of their purchase in the report too, and none of a disputed one is mailed', async () => {
+test('the report has the state of the purchase for each key of a transaction, and no key of a disputed purchase is mailed', async () => {
   const map = ['key=previous_key', 'email=email', 'order=transaction_id', 'status=status'];
   const importRows = async (...rows: string[]) => {
     const name = write(['key,email,order,status', ...rows, ''].join('\n'));
@@ -405,7 +405,7 @@ describe('of two rows of a license, the one with the later state of its purchase
     expect(await statesOf('appended.example')).toMatchObject([{ email: '1@appended.example', ended: true }]);
   });
 
-  test('also if another transaction has stored the earlier row', async () => {
+  test('also if an earlier batch has stored the earlier row', async () => {
     const domain = 'two-batches.example';
     const rows = Array.from({ length: 2_001 }, (_, i) => rowOf(i + 1, 'paid', domain));
     const later = rowOf(1, 'disputed', domain) + rowOf(1, 'refunded', domain);

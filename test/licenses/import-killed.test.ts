@@ -22,24 +22,25 @@ interface GeneratedLicense {
   readonly key: string;
   readonly email: string;
   readonly transaction: string | null;
+  /** The status that the import gives it. The new key of an active license is mailed. */
   readonly becomes: string;
 }
 
 const service = await Service.start();
 const terminal = Terminal.beside(service);
 
-const count = async () =>
+const countLicenses = async () =>
   (await service.sql<{ count: number }>('select count(*)::int from license'))[0]!.count;
 
 /**
  * Starts the import, waits until it has stored another batch, and kills it at a random moment after that.
- * @returns its exit code
+ * @returns its exit code; null if it was killed before its end
  */
 async function importAndKill(file: string): Promise<number | null> {
-  const before = await count();
+  const before = await countLicenses();
   const child = terminal.start(CLI, ['license', 'import', file, '--from', 'gumroad']);
   const ended = Promise.all([once(child, 'close'), text(child.stdout!), text(child.stderr!)]);
-  while (child.exitCode === null && (await count()) === before) await wait(10);
+  while (child.exitCode === null && (await countLicenses()) === before) await wait(10);
   await wait(randomInt(MAX_DELAY_MS));
   child.kill('SIGKILL');
   const [[code]] = await ended;

@@ -9,7 +9,7 @@ import { Service } from '../support/harness.js';
 
 const AUDIT_CONTEXT = { actor: 'test', reason: 'moved here' };
 const NOW = '2026-11-20T13:00:00.000Z';
-/** The fault of a row whose key cannot be used. */
+/** The fault of a row whose key a license has or had. */
 const KNOWN_KEY = 'a license has this key already, or had it until it was replaced';
 const COLUMNS: ImportColumn[] = ['license_key', 'email', 'machines_allowed', 'expires_at', 'on_expiry'];
 
@@ -112,8 +112,7 @@ test('faults are reported by line, in their order, and nothing is written', asyn
   const [{ id }] = (await storedLicenses([replaced])) as [{ id: string }];
   await service.app.get(LicensesService).rekey(id, AUDIT_CONTEXT);
 
-  // The insert detects keys that a license has. After a fault in a row nothing is inserted, so the keys are looked up
-  // instead.
+  // The insert detects keys that a license has. After a fault in a row nothing is inserted, so the keys are looked up instead.
   expect(await importFaults([row(newKey()), row(existing), row(replaced)])).toEqual([
     `line 3: ${KNOWN_KEY}`,
     `line 4: ${KNOWN_KEY}`,

@@ -30,7 +30,7 @@ function newKey(): string {
 }
 
 const newKeys = (count: number) => Array.from({ length: count }, newKey);
-const HEAD = 'license_key,email';
+const HEADER = 'license_key,email';
 const linesOf = (keys: readonly string[]) => keys.map((key, i) => `${key},user${i}@example.com`);
 
 /** Runs the import of a file with this content. */
@@ -61,7 +61,7 @@ async function counts() {
   return row!;
 }
 
-/** Runs an import that must be refused and must change nothing. @returns the printed lines */
+/** Runs a command that must be refused and must change nothing. @returns the printed lines */
 async function expectRefused(run: () => Promise<Run>): Promise<string[]> {
   const before = await counts();
   const { code, stdout, stderr } = await run();
@@ -106,9 +106,9 @@ describe('a file', () => {
   });
 
   test('that is imported is reported in one sentence on standard output without --json', async () => {
-    const one = await importContent([HEAD, ...linesOf(newKeys(1))]);
+    const one = await importContent([HEADER, ...linesOf(newKeys(1))]);
     expect(one).toMatchObject({ code: 0, stdout: '1 license imported.\n', stderr: '' });
-    expect((await importContent([HEAD, ...linesOf(newKeys(2))])).stdout).toBe('2 licenses imported.\n');
+    expect((await importContent([HEADER, ...linesOf(newKeys(2))])).stdout).toBe('2 licenses imported.\n');
   });
 
   // A and B stand for keys.
@@ -136,7 +136,7 @@ describe('a file', () => {
     ['CRLF', '\r\n', 2_000],
   ])('of many lines may end them with %s (%j, %i lines)', async (_what, lineEnd, count) => {
     const keys = newKeys(count);
-    const content = [HEAD, ...linesOf(keys)].join(lineEnd);
+    const content = [HEADER, ...linesOf(keys)].join(lineEnd);
     // A row has at most 16 KiB, so the import would be refused if the file counted as one line.
     expect(content.length).toBeGreaterThan(16 * 1024);
     expect(await importContent(content, '--json')).toMatchObject({ stderr: '', json: { imported: count } });
@@ -150,7 +150,7 @@ describe('a file', () => {
     async (shift) => {
       const chunkSize = 64 * 1024;
       const [lines, more] = [linesOf(newKeys(1_300)), linesOf(newKeys(1_000))];
-      const start = [HEAD, ...lines].join('\r\n');
+      const start = [HEADER, ...lines].join('\r\n');
       // The CR is the last byte of a chunk, or next to it.
       const padded = `${start.padEnd(chunkSize - 1 + shift)}\r\n`;
       const faulty = [...more, `${newKey()},no address`].join('\r\n');
@@ -166,7 +166,7 @@ describe('a file', () => {
 
   test('is refused if it has a key that was replaced', async () => {
     const key = newKey();
-    const file = [HEAD, ...linesOf([key])];
+    const file = [HEADER, ...linesOf([key])];
     expect((await importContent(file, '--json')).json).toEqual({ imported: 1 });
     const [license] = await service.sql<{ id: string }>('select id from license where key_hash = $1', [
       licenseKeyHash(key),
@@ -180,7 +180,7 @@ describe('a file', () => {
 
   test('of 20,000 lines is imported completely, and only once', async () => {
     const keys = newKeys(20_000);
-    const file = [HEAD, ...linesOf(keys)];
+    const file = [HEADER, ...linesOf(keys)];
     expect((await importContent(file, '--json')).json).toEqual({ imported: 20_000 });
     const hashes = keys.map(licenseKeyHash);
     const sql = 'select count(distinct id)::int as licenses from license where key_hash = any($1)';
@@ -210,26 +210,30 @@ describe('an import is refused as a whole:', () => {
     ['an empty file', missingColumns, ''],
     ['a file of empty lines', missingColumns, '\n\r\n\n'],
     ['a file without a header', missingColumns, row + row],
-    ['a file with only a header', noLicenses, `${HEAD}\n`],
-    ['a header and empty lines', noLicenses, `${HEAD}\r\n\r\n,\r\n`],
-    ['an unknown column', `The column Note is unknown; ${knownColumns}`, `${HEAD},Note\n${row}`],
-    ['a column twice', 'The column email is named twice.', `${HEAD},EMAIL\n${row}`],
-    ['a file in UTF-16', `F, line 1: ${wrongEncoding}`, Buffer.from(`\ufeff${HEAD}\n${row}`, 'utf16le')],
+    ['a file with only a header', noLicenses, `${HEADER}\n`],
+    ['a header and empty lines', noLicenses, `${HEADER}\r\n\r\n,\r\n`],
+    ['an unknown column', `The column Note is unknown; ${knownColumns}`, `${HEADER},Note\n${row}`],
+    ['a column twice', 'The column email is named twice.', `${HEADER},EMAIL\n${row}`],
+    ['a file in UTF-16', `F, line 1: ${wrongEncoding}`, Buffer.from(`\ufeff${HEADER}\n${row}`, 'utf16le')],
     [
       'a file in Latin-1, and the first line that is not UTF-8 is named',
       `F, line 2003: ${wrongEncoding}`,
-      Buffer.from(`${HEAD}\r\n${row.repeat(2001)}${newKey()},j\u00fcrgen@example.com\n${row}`, 'latin1'),
+      Buffer.from(`${HEADER}\r\n${row.repeat(2001)}${newKey()},j\u00fcrgen@example.com\n${row}`, 'latin1'),
     ],
-    ['a truncated character', `F, line 2: ${wrongEncoding}`, Buffer.from(`${HEAD}\na\u00fc`).subarray(0, -1)],
-    ['a quote that never ends', `F, line 4: ${wrongQuote}`, `${HEAD}\n\n${row}"${row}${row}`],
+    [
+      'a truncated character',
+      `F, line 2: ${wrongEncoding}`,
+      Buffer.from(`${HEADER}\na\u00fc`).subarray(0, -1),
+    ],
+    ['a quote that never ends', `F, line 4: ${wrongQuote}`, `${HEADER}\n\n${row}"${row}${row}`],
     [
       'a quote that ends thousands of lines below',
       `F, line 3: ${longRow}`,
-      `${HEAD}\n${row}"${row.repeat(5000)}",a@b.c\n`,
+      `${HEADER}\n${row}"${row.repeat(5000)}",a@b.c\n`,
     ],
-    ['text after a quote', `F, line 3: ${wrongQuote}`, `${HEAD}\n${row}"${newKey()}"x,a@b.c\n`],
-    ['a quote within text', `F, line 2: ${wrongQuote}`, `${HEAD}\n${newKey()},a"b"@c.d\n`],
-    ['a line that is too long', `F, line 3: ${longRow}`, `${HEAD}\n${row}${'x'.repeat(200_000)}\n${row}`],
+    ['text after a quote', `F, line 3: ${wrongQuote}`, `${HEADER}\n${row}"${newKey()}"x,a@b.c\n`],
+    ['a quote within text', `F, line 2: ${wrongQuote}`, `${HEADER}\n${newKey()},a"b"@c.d\n`],
+    ['a line that is too long', `F, line 3: ${longRow}`, `${HEADER}\n${row}${'x'.repeat(200_000)}\n${row}`],
   ])('%s', async (_what, sentence, content) => {
     const file = writeCsv(content);
     const result = await expectRefused(() => terminal.run(['license', 'import', file, '--json']));
@@ -237,7 +241,7 @@ describe('an import is refused as a whole:', () => {
   });
 
   test('a file whose last line has a gigabyte, without reading it completely', async () => {
-    const file = writeCsv(`${HEAD}\n${row}`);
+    const file = writeCsv(`${HEADER}\n${row}`);
     truncateSync(terminal.file(file), 2 ** 30);
     const result = await expectRefused(() => terminal.run(['license', 'import', file, '--json']));
     expect(result).toEqual([`${file}, line 3: ${longRow}`]);
@@ -254,7 +258,7 @@ describe('an import is refused as a whole:', () => {
 
 test('faults are reported by line and column, without keys and addresses', async () => {
   const [a, b, taken] = newKeys(3) as [string, string, string];
-  await importContent([HEAD, `${taken},old@example.com`]);
+  await importContent([HEADER, `${taken},old@example.com`]);
   const file = [
     'license_key;email;machines_allowed;expires_at;on_expiry',
     `${a};first@example.com;;;`,
@@ -292,7 +296,7 @@ describe('concurrent imports', () => {
     const before = await counts();
     const keys = newKeys(12_000);
     const file = (owner: string, order: readonly string[]) =>
-      writeCsv([HEAD, ...order.map((key) => `${key},${owner}@example.com`)]);
+      writeCsv([HEADER, ...order.map((key) => `${key},${owner}@example.com`)]);
     const files = [
       file('one', [...keys, ...newKeys(50)]),
       file('two', [...newKeys(50), ...keys.toReversed()]),
@@ -331,7 +335,7 @@ describe('concurrent imports', () => {
          values (gen_random_uuid(), $1, 'ZZ', 1, 'keep', now())`,
           [licenseKeyHash(keys[1]!)],
         );
-        const run = importContent([HEAD, ...linesOf(keys)], '--json');
+        const run = importContent([HEADER, ...linesOf(keys)], '--json');
         await waitForRow(
           `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%insert into license%'`,
         );
@@ -352,7 +356,7 @@ describe('concurrent imports', () => {
 
 test('an import that is killed changes nothing, and the next one is done completely', async () => {
   const before = await counts();
-  const file = writeCsv([HEAD, ...linesOf(newKeys(60_000))]);
+  const file = writeCsv([HEADER, ...linesOf(newKeys(60_000))]);
   const [{ size }] = (await service.sql("select pg_relation_size('license') as size")) as [{ size: string }];
   const child = terminal.start(CLI, ['license', 'import', file]);
   // No other transaction can see the inserted rows, but the size of the table shows that rows are being inserted.
@@ -374,7 +378,7 @@ describe('an imported license', () => {
   beforeAll(async () => {
     // The last group has 0 and 1, for which people type O and L, and U, which no key of this service has.
     license_key = newKey().replace(/.{4}$/, '01UU');
-    await importContent([HEAD, `${license_key},${email}`]);
+    await importContent([HEADER, `${license_key},${email}`]);
     license_id = (await terminal.json(['license', 'show', license_key])).license_id;
   });
 
@@ -397,27 +401,26 @@ describe('an imported license', () => {
     expect(await terminal.json(['license', 'send-key', license_id])).toEqual({ license_id, mailed: true });
   });
 
-  test('has the prefix of the service if the file has a look-alike of it', async () => {
+  test('has the prefix of the service if the key in the file has a look-alike of it', async () => {
     const symbols = newKey().slice('ACME_'.length);
     const [canonical, typed] = [`MOOR_${symbols}`, `M00R_${symbols}`];
-    await importContent([HEAD, `${typed},prefix@example.com`]);
+    await importContent([HEADER, `${typed},prefix@example.com`]);
     expect(await rowsOf([canonical])).toMatchObject([{ email: 'prefix@example.com' }]);
     for (const license_key of [canonical, typed])
       expect((await service.activate({ license_key, email: 'prefix@example.com' })).status).toBeLessThan(300);
   });
 
-  test('has its key in no table and no log, in any form', async () => {
+  test('has its key in no table and no log, in any form but the hash by which the service finds the license', async () => {
     const [key] = newKeys(1) as [string];
-    await importContent([HEAD, `${key},leak@example.com`]);
-    await expectRefused(() => importContent([HEAD, `${key},leak@example.com`]));
+    await importContent([HEADER, `${key},leak@example.com`]);
+    await expectRefused(() => importContent([HEADER, `${key},leak@example.com`]));
     const symbols = key.slice(5).replaceAll('-', '');
     // The key, the key without its prefix, its symbols, and its symbols without the two of the stored hint.
     const forms = [key, key.slice(5), symbols, symbols.slice(0, 14)].flatMap(formsOfText);
-    // The SHA-256 of the key is stored, because the service finds the license by it.
     const search = new LeakSearch(forms.filter(({ what }) => !what.startsWith('sha256 of ACME')));
     const rows = await everyRow(service.database);
     expect([...search.in([...rows, ...service.logged].join('\n'))]).toEqual([]);
-    expect([...search.in(`${HEAD}\n${key}`)]).toContain(key);
+    expect([...search.in(`${HEADER}\n${key}`)]).toContain(key);
   });
 });
 

@@ -7,7 +7,8 @@ import { at, DAY, Computer, HOUR, MINUTE, START } from '../client/harness.js';
 import { ConnectedComputer } from '../client/connected-computer.js';
 import { AUDIT_CONTEXT, machineId, Service } from '../support/harness.js';
 
-// These tests check each row of docs/clients.md#when-the-machine-or-the-file-changes with the client and a service.
+// These tests check each row of docs/clients.md#when-the-machine-or-the-file-changes with the client and a service. For the row
+// about tokens of another format it is the `FakeService` of `Computer`.
 
 type License = Awaited<ReturnType<Service['issue']>>;
 type Options = Parameters<typeof ConnectedComputer.create>[2];
@@ -34,7 +35,7 @@ const activeMachines = ({ license_id }: License) =>
   );
 const release = (id: string) => service.app.get(ReleaseService).release(id, AUDIT_CONTEXT);
 
-/** Checks that the client was never stopped and never without an activation. */
+/** Checks that the client was never stopped and, after its first status, never without an activation. */
 function expectNeverStopped(computer: Computer): void {
   const kinds = computer.states.map(({ kind }) => kind);
   expect(kinds.slice(1).filter((kind) => kind === 'stopped' || kind === 'not_activated')).toEqual([]);
@@ -355,7 +356,7 @@ describe('the application is shipped with token keys', () => {
     expectNeverStopped(computer);
   });
 
-  test('and the token has an unknown format: only a client without these keys starts offline', async () => {
+  test('and the token has an unknown format: only a client without shipped keys starts offline', async () => {
     const tokenKeys = (await shippedOptions())!.tokenKeys!;
     const computer = await Computer.activated();
     const { answer } = computer.service;

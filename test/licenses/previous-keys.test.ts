@@ -44,14 +44,14 @@ async function importLicenses(...licenses: Imported[]) {
 
 const signIn = (email: string, license_key: string) =>
   new Browser(service).call('POST', '/session', { email, license_key });
-const idOf = async (email: string) =>
+const idsOf = async (email: string) =>
   (await service.sql<{ id: string }>('select id from license where email = $1 order by id', [email])).map(
     ({ id }) => id,
   );
 const licenses = () => service.app.get(LicensesService);
 const purchases = () => service.app.get(PurchasesService);
 
-test('before an import, a text that is no license key is refused as such; afterwards it may be an old one', async () => {
+test('before an import, a text that is no license key is refused as such; afterwards it may be a previous key', async () => {
   const old = 'F00D-CAFE-0001-AB';
   expect((await signIn('ada@example.com', old)).json).toMatchObject({
     code: 'invalid_request',
@@ -80,13 +80,13 @@ describe('an imported license', () => {
       const { json } = await holder.call('GET', '/session');
       expect(json).toMatchObject({
         signed_in_by: 'key',
-        licenses: [{ id: (await idOf(email))[0], is_key_mailable: true }],
+        licenses: [{ id: (await idsOf(email))[0], is_key_mailable: true }],
       });
     },
   );
 
   test('is found by staff and by license show under its previous key', async () => {
-    const [id] = await idOf(email);
+    const [id] = await idsOf(email);
     const headers = await staffHeaders(service, 'support');
     const search = await service.call('POST', '/support/api/licenses/search', { license_key: key }, headers);
     expect(search.json.licenses).toMatchObject([{ id, email, previous_key_hint: '8ABE' }]);
@@ -101,13 +101,13 @@ describe('an imported license', () => {
   test('is not activated by its previous key, and is activated by the new one', async () => {
     const license = { email, license_key: key };
     expect((await service.activate(license, 'machine')).json).toMatchObject({ code: 'invalid_request' });
-    const [id] = await idOf(email);
+    const [id] = await idsOf(email);
     const license_key = await licenses().currentKey(id!);
     expect((await service.activate({ email, license_key: license_key! }, 'machine')).status).toBe(201);
   });
 
   test('is not opened by its previous key any more after its new key was replaced', async () => {
-    const [id] = await idOf(email);
+    const [id] = await idsOf(email);
     await licenses().rekey(id!, AUDIT_CONTEXT);
     expect((await signIn(email, key)).json).toMatchObject({ code: 'license_not_found' });
     expect(await terminal.json(['license', 'show', key])).toMatchObject({ license_id: id });
@@ -121,7 +121,7 @@ describe('the refund of an old transaction', () => {
       { key: 'TWO-KEYS-0001', email, transaction: 'order-2' },
       { key: 'TWO-KEYS-0002', email, transaction: 'order-2' },
     );
-    const ids = await idOf(email);
+    const ids = await idsOf(email);
     const { json } = await terminal.run([
       'purchase',
       'record',
@@ -160,29 +160,30 @@ describe('the refund of an old transaction', () => {
   });
 });
 
-describe('a transaction that the processor reported before the import', () => {
-  test('keeps its license, which gets the previous key, and is not mailed again', async () => {
+describe('a transaction that the processor reports and that is imported', () => {
+  test('keeps the license of an earlier report, which gets the previous key and no further mail', async () => {
     const email = 'both@example.com';
     const { license_id } = await purchases().record({ transaction_id: 'both', status: 'paid', email });
     expect(await importLicenses({ key: 'BOTH-0001-ABCD', email, transaction: 'both' })).toMatchObject({
       imported: 0,
       linked: 1,
+      mails: 0,
     });
-    expect(await idOf(email)).toEqual([license_id]);
+    expect(await idsOf(email)).toEqual([license_id]);
     expect((await signIn(email, 'both 0001 abcd')).status).toBe(204);
     expect(await importLicenses({ key: 'BOTH-0001-ABCD', email, transaction: 'both' })).toMatchObject({
       already_imported: 1,
     });
   });
 
-  test('and that a report repeats after the import issues no second license', async () => {
+  test('gets no second license if the first report is after the import', async () => {
     const email = 'again@example.com';
     await importLicenses({ key: 'AGAIN-0001-ABCD', email, transaction: 'again' });
     await purchases().record({ transaction_id: 'again', status: 'paid', email });
-    expect(await idOf(email)).toHaveLength(1);
+    expect(await idsOf(email)).toHaveLength(1);
   });
 
-  test('as refunded, before it was paid, ends the license as it is imported', async () => {
+  test('has an ended license if the refund was reported before the import', async () => {
     await purchases().record({ transaction_id: 'ended', status: 'refunded' });
     await importLicenses({ key: 'ENDED-0001-ABCD', email: 'ended@example.com', transaction: 'ended' });
     expect(await terminal.json(['license', 'show', 'ended'])).toMatchObject({
@@ -191,7 +192,7 @@ describe('a transaction that the processor reported before the import', () => {
     });
   });
 
-  test('for another address is refused', async () => {
+  test('is refused if the report had another address', async () => {
     await purchases().record({ transaction_id: 'other', status: 'paid', email: 'one@example.com' });
     const { refused_rows } = await importLicenses({
       key: 'OTHER-0001-ABCD',
@@ -211,7 +212,7 @@ test('an erasure removes the previous key, and the same file does not bring the 
     { key: 'ERASED-0002-ABCD', email },
   ];
   await importLicenses(...rows);
-  const ids = await idOf(email);
+  const ids = await idsOf(email);
   await erase(service, email);
   const columns = 'select previous_key_hash, previous_key_hint, email from license where id = any($1)';
   expect(await service.sql(columns, [ids])).toEqual(
@@ -225,10 +226,10 @@ test('an erasure removes the previous key, and the same file does not bring the 
       { place: 'line 4', reason: 'the holder of this license was erased, so it is not imported again' },
     ],
   });
-  expect(await idOf(email)).toEqual([]);
+  expect(await idsOf(email)).toEqual([]);
 });
 
-test('the export of the data of a holder has the end of the previous key', async () => {
+test('the export of the data of a holder has the hint of the previous key', async () => {
   const email = 'export@example.com';
   await importLicenses({ key: 'EXPORT-0001-4F2A', email });
   const holder = await new Browser(service).signInByCode(email);
