@@ -46,8 +46,8 @@ test.each(addresses)('a mail to %s is sent to this address only', async (email, 
   const mails = harness.smtp.received.slice(before);
   expect(mails.map(({ to }) => to)).toEqual([[written]]);
   // A To header is a list of addresses, in which an address with special characters is in angle brackets.
-  const plain = /^[^\s"(),:;<>@[\\\]]+@[^\s"(),:;<>@[\\\]]+$/.test(written);
-  expect(mails[0]!.headers['to']).toBe(plain ? written : `<${written}>`);
+  const isPlain = /^[^\s"(),:;<>@[\\\]]+@[^\s"(),:;<>@[\\\]]+$/.test(written);
+  expect(mails[0]!.headers['to']).toBe(isPlain ? written : `<${written}>`);
 });
 
 test.each([

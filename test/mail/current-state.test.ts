@@ -22,7 +22,7 @@ async function deliverAfter(
 ): Promise<string> {
   harness.smtp.misbehave('rcpt', 451);
   const about = await enqueue();
-  // A mail that is being sent was composed before the change.
+  // A mail that is still being sent would have been composed before the change, so each must have failed once.
   for (const kind of await harness.waitingMails(about)) await harness.jobs.untilFailed(about, 1, kind);
   await meanwhile(about);
   harness.smtp.behave();

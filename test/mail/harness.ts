@@ -10,7 +10,7 @@ export const PUBLIC_URL = 'https://licenses.example.org/shop';
 
 /** A job after an attempt. */
 export interface Job {
-  /** The kind of mail. */
+  /** The kind of mail: the name of its task without `mail_`. */
   readonly kind: string;
   /** The id of the license, activation or request that the mail is about. */
   readonly about: string;
@@ -86,12 +86,14 @@ export class JobWatch {
   }
 }
 
+/** The beginning of a call of `reschedule_jobs` for the jobs that may run again. Their new time and attempts follow. */
 const RESCHEDULE = `select graphile_worker.reschedule_jobs(
   array(select id from graphile_worker.jobs where locked_by is null and attempts < max_attempts)`;
 
 interface MailHarnessOptions extends ServiceOptions {
-  /** Added in SMTP_URL before and after the host and port of the mail server. */
+  /** What SMTP_URL has before the host of the mail server. */
   readonly credentials?: `${string}@`;
+  /** What SMTP_URL has after the port of the mail server. */
   readonly parameters?: `?${string}`;
 }
 
@@ -128,7 +130,7 @@ export class MailHarness {
     return (await this.service.sql<{ kind: string }>(sql, [about])).map(({ kind }) => kind);
   }
 
-  /** Makes failed jobs due now. @param attempts sets the number of their earlier attempts; by default it stays */
+  /** Makes failed jobs due now, and wakes the workers. @param attempts replaces the number of their earlier attempts */
   async retryFailedJobs(attempts?: number): Promise<void> {
     await this.service.sql(
       `${RESCHEDULE}, run_at := now(), attempts := $1), pg_notify('jobs:insert', '{"count": 5}')`,

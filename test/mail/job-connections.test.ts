@@ -112,7 +112,7 @@ test('while the database is unavailable no worker is started, because each start
   const { port } = unavailableDatabase.address() as AddressInfo;
   const worker = makeJobWorker(`postgres://mooring@127.0.0.1:${port}/mooring`);
   worker.onApplicationBootstrap();
-  // Each of the two pools has tried more than once.
+  // The two pools pause equally long between attempts, so each has tried more than once.
   while (startups.length < 5) await once(unavailableDatabase, 'asked');
   await worker.beforeApplicationShutdown();
   unavailableDatabase.close();

@@ -26,7 +26,6 @@ class Instance extends ServerProcess {
     });
   }
 
-  /** Reports a purchase. */
   async sell(email: string): Promise<void> {
     const body = { transaction_id: randomUUID(), email, status: 'paid' };
     const { status } = await report({ url: `http://127.0.0.1:${this.port}` }, body);

@@ -31,7 +31,7 @@ const wordsOf = (text: string) =>
     .split(/\s+/)
     .filter(Boolean);
 
-/** Kinds of mail about a license: the subject, and a change that sends the mail to this address. */
+/** Kinds of mail about a license: the subject, and a change that sends the mail to the given address. */
 const kinds: Record<string, { subject: string; trigger: (email: string) => Promise<unknown> }> = {
   license_key: {
     subject: 'Your license key for Example App',
@@ -115,7 +115,7 @@ describe.each(Object.entries(kinds))('%s', (kind, { subject, trigger }) => {
     expect(mail.text.length).toBeGreaterThan(100);
   });
 
-  test('loads no resource, and links only the portal', () => {
+  test('loads no resource, and links only to the portal', () => {
     expect(mail.html).not.toMatch(
       /\b(src|srcset|background|action|poster|data)\s*=|url\(|@import|<(link|script|img|form|iframe)/i,
     );

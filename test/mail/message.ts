@@ -63,7 +63,7 @@ function decodeTransferEncoding(body: string, encoding: string | undefined): Buf
   return Buffer.from(text, 'latin1');
 }
 
-/** Decodes the encoded words of a header (RFC 2047). */
+/** Decodes the encoded words of a header (RFC 2047), between which a space does not count. */
 function decodeHeader(value: string): string {
   const plain = Buffer.from(value, 'latin1').toString('utf8');
   return plain.replaceAll(

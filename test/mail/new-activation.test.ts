@@ -5,7 +5,7 @@ import { MailHarness, PUBLIC_URL } from './harness.js';
 
 const TASK = 'mail_activation_created';
 
-/** Records each job that is enqueued from now on. @returns reads the number of jobs so far */
+/** Records each job that is enqueued from now on. @returns a function that reads the number of jobs so far */
 async function countJobs(service: Service): Promise<() => Promise<number>> {
   await service.sql('create table seen_job (key text)');
   await service.sql(`create function see_job() returns trigger language plpgsql as

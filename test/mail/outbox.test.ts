@@ -40,12 +40,12 @@ test('a PNG logo is inside the mail and shown by the HTML part only, and a mail 
   const svg = fileURLToPath(new URL('../../web/shared/page/icon.svg', import.meta.url));
   const mailWith = async (LOGO_FILE: string) => {
     const branded = await Service.start({ environment: { LOGO_FILE } });
-    const branding = await JobWatch.on(branded.databaseUrl);
+    const brandedJobs = await JobWatch.on(branded.databaseUrl);
     const { license_id } = await branded.issue({ email: 'ada@example.com' });
     await branded.app.get(LicensesService).sendKey(license_id);
-    const [job] = await branding.untilDone('license_key_again', license_id);
+    const [job] = await brandedJobs.untilDone('license_key_again', license_id);
     const raw = readFileSync(join(branded.dataDir, 'outbox', `${job!.mail_id}.eml`), 'latin1');
-    await branding.close();
+    await brandedJobs.close();
     await branded.close();
     const { text, ...mail } = parseMail(raw);
     return { ...mail, text: text.replace(/MOOR_\S+/, 'KEY') };
@@ -71,7 +71,7 @@ test('a mail that is written again replaces its own file, and no other', async (
   const { mail_id } = job!;
   const before = readdirSync(outbox).toSorted();
   writeFileSync(join(outbox, `${mail_id}.eml`), 'an incomplete ma');
-  // The job of a killed instance runs again, although the file was written.
+  // The job of an instance that was killed while it wrote the file runs again.
   await service.sql("select graphile_worker.add_job('mail_license_key', $1::json)", [{ mail_id, about: id }]);
   await jobs.untilDone('license_key', id, 2);
   expect(readdirSync(outbox).toSorted()).toEqual(before);

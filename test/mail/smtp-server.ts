@@ -62,7 +62,7 @@ export class SmtpServer {
     for (const answer of stalled) answer();
   }
 
-  /** Waits for the next connection that reaches a stage. */
+  /** Waits for the next connection that reaches this stage. */
   async untilReached(stage: Stage): Promise<void> {
     await once(this.#events, stage);
   }

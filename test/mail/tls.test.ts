@@ -11,7 +11,7 @@ const certificate = makeCertificate('127.0.0.1');
 const startHarness = (parameters: `?${string}`) =>
   MailHarness.start({ credentials: 'user:password@', parameters });
 
-test('with requireTLS and a server without TLS, neither the mail nor the password is sent', async () => {
+test('with requireTLS, a server without TLS or with an untrusted certificate gets neither the mail nor the password', async () => {
   const harness = await startHarness('?requireTLS=true');
   const id = await harness.sell('ada@example.com');
   expect((await harness.jobs.untilFailed(id)).last_error).toBe('the mail server offers no TLS (STARTTLS)');
@@ -23,6 +23,7 @@ test('with requireTLS and a server without TLS, neither the mail nor the passwor
   await harness.retryFailedJobs();
   expect((await harness.jobs.untilFailed(id, 2)).last_error).toMatch(/^the mail server cannot be reached \(/);
   expect(harness.smtp.received).toEqual([]);
+  expect(harness.smtp.commands).not.toContain('AUTH');
 });
 
 test('with requireTLS a mail is sent encrypted to a server with a valid certificate', async () => {

@@ -24,7 +24,7 @@ const misconducts: [stage: Stage, misconduct: Misconduct, reason: string][] = [
   ['message', 'drop', `${UNREACHABLE} (ECONNECTION)`],
 ];
 
-/** The ids of the licenses whose mail failed, in the order of the table, and one whose mail reached no server. */
+/** The ids of the licenses whose mails failed, in the order of `misconducts`; the last mail reached no server. */
 const ids: string[] = [];
 const harness = await MailHarness.start({ credentials: 'mooring:secret@' });
 const terminal = new Terminal({ DATABASE_URL: harness.service.databaseUrl });
@@ -41,12 +41,12 @@ await harness.jobs.untilFailed(ids.at(-1)!);
 await harness.postponeFailedJobs();
 
 const reasons = [...misconducts.map(([, , reason]) => reason), `${UNREACHABLE} (ECONNREFUSED)`];
-const ready = async () => (await harness.service.call('GET', '/health/ready')).json;
+const readReadiness = async () => (await harness.service.call('GET', '/health/ready')).json;
 const status = async () =>
   (await terminal.json(['status'])).mail as { waiting: number; failing: FailingMail[] };
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
 
-test('a delivery that ends because the job queue could not use the database says so', async () => {
+test('a delivery that ends because the job queue could not use the database has this reason', async () => {
   // graphile-worker prints the error of the database itself.
   const print = jest.spyOn(console, 'error').mockImplementation(() => undefined);
   const stalling = await MailHarness.start();
@@ -98,12 +98,12 @@ async function failAgain(attempts: number): Promise<void> {
 }
 
 test('an undelivered mail is a warning after three attempts', async () => {
-  expect(await ready()).toEqual({ status: 'ready', warnings: [] });
+  expect(await readReadiness()).toEqual({ status: 'ready', warnings: [] });
   await failAgain(2);
-  expect(await ready()).toEqual({ status: 'ready', warnings: [] });
+  expect(await readReadiness()).toEqual({ status: 'ready', warnings: [] });
   await failAgain(3);
   const sentence = `Undelivered mails: 12, because ${UNREACHABLE} (ECONNREFUSED). They are listed by mooring status and on the support page.`;
-  expect(await ready()).toEqual({ status: 'ready', warnings: [sentence] });
+  expect(await readReadiness()).toEqual({ status: 'ready', warnings: [sentence] });
   expect((await terminal.json(['status'])).warnings).toContain(sentence);
   const headers = { authorization: `Bearer ${await harness.service.staffToken()}` };
   const { json } = await harness.service.call('GET', '/support/api/service', undefined, headers);
@@ -131,7 +131,7 @@ test('delivered mails are no longer listed', async () => {
   // The mail whose connection was closed after the message is received twice, and accepted once.
   expect(harness.smtp.accepted).toHaveLength(ids.length);
   expect(await status()).toEqual({ waiting: 0, untried: 0, failed: 0, late: 0, failing: [] });
-  expect((await ready()).warnings).toEqual([]);
+  expect((await readReadiness()).warnings).toEqual([]);
 });
 
 test('a mail is not retried after 25 failed attempts, stays listed, and does not prevent the next one', async () => {
@@ -146,7 +146,7 @@ test('a mail is not retried after 25 failed attempts, stays listed, and does not
   expect((await terminal.run(['status'])).stdout).toMatch(
     /^Undelivered .*; attempted 25 times, no further attempt$/m,
   );
-  expect((await ready()).warnings).toEqual([expect.stringMatching(/^Undelivered mails: 1, /)]);
+  expect((await readReadiness()).warnings).toEqual([expect.stringMatching(/^Undelivered mails: 1, /)]);
   expect(harness.service.logged.join('')).toContain('job failed for good');
   await harness.smtp.listen();
   await harness.licenses.sendKey(about, AUDIT_CONTEXT);
@@ -213,7 +213,7 @@ describe('without a running service', () => {
     expect(now.warnings).toEqual(['Mails that no instance sends: 2, due for over 5 minutes.']);
   });
 
-  test('a sign-in code that is late is no warning, which would reveal that an address has a license', async () => {
+  test('a late sign-in code causes no warning, because that would reveal that an address has a license', async () => {
     const { rows } = await database.query(
       `select id from graphile_worker.add_job('mail_sign_in_code', job_key := 'sign_in_code a test', run_at := now() - interval '6 minutes')`,
     );
@@ -246,7 +246,7 @@ describe('without a running service', () => {
   });
 
   test('a warning about more failing mails than are listed has the smallest possible number', async () => {
-    // 100 mails are listed. One of them is retried for the first time, so it is no reason for a warning.
+    // 100 mails are listed. One of them was attempted only once, so it is no reason for a warning.
     await database.query(
       `insert into graphile_worker._private_jobs (task_id, key, max_attempts, attempts, last_error, created_at)
        select task_id, 'license_key ' || gen_random_uuid(), 25, case when n = 1 then 1 else 3 end, 'a test', '2001-01-01'

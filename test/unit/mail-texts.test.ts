@@ -133,6 +133,7 @@ describe('the mails about a license', () => {
     const reasonOf = (...rows: object[]) => mailableKey(mailsOf(...rows).dataSource.manager, keys, ID);
     for (const [reason, facts] of cases)
       expect([await reasonOf(facts), isKeyMailable(keys, facts)]).toEqual([reason, false]);
+    // A license that does not exist counts as erased.
     expect(await reasonOf()).toBe('erased');
     expect([await reasonOf(activeLicense), isKeyMailable(keys, activeLicense)]).toEqual([
       expect.objectContaining({ license_key }),
