@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 export interface FakeServer extends AsyncDisposable {
   /** A base URL, as PUBLIC_URL. */
   readonly url: string;
-  /** The number of requests. */
   readonly requestCount: number;
 }
 

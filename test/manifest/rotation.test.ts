@@ -13,7 +13,7 @@ import {
 } from '../support/processes/cli-harness.js';
 import { Service } from '../support/harness.js';
 
-/** The keys of one product in their order, all made by `keygen`. */
+/** The keys of one product in the order in which they are used, all made by `keygen`. */
 const NAMES = ['k1', 'k2', 'k3', 'k4'] as const;
 type Name = (typeof NAMES)[number];
 const publicKeys: Record<string, string> = {};
