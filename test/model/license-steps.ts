@@ -220,7 +220,7 @@ function heartbeat(
 function release({ now }: StepContext, activation: Activation): Outcome {
   const open = openRequestOf(activation);
   if (!activation.ended && open) Object.assign(open, { decision: 'release', decided_at: now });
-  return releasedOutcome(activation, now);
+  return endAsReleased(activation, now);
 }
 
 function selfRelease(
@@ -237,7 +237,7 @@ function selfRelease(
     activation.released_by_holder = true;
     activation.requests = activation.requests.filter(({ decision }) => decision !== null);
   }
-  return releasedOutcome(activation, now);
+  return endAsReleased(activation, now);
 }
 
 function requestRelease(
@@ -269,7 +269,7 @@ function decide(
 const openRequestOf = ({ requests }: Activation) => requests.find(({ decision }) => decision === null);
 
 /** Ends an activation, unless it has ended already. @returns the response, which says how and when it ended */
-function releasedOutcome(activation: Activation, now: number): Outcome {
+function endAsReleased(activation: Activation, now: number): Outcome {
   endActivation(activation, now, 'released');
   return { result: '200', state: activation.ended!.reason, ended_at: activation.ended!.at };
 }

@@ -138,7 +138,7 @@ export class ScenarioRunner {
     // An erasure ends the sessions.
     if (commands.some((each) => each.type === 'erase')) this.#sessions.clear();
     const shown = await this.readViews(observed.length > 1);
-    // For a single command, the difference between the two responses is the best message.
+    // For a single command, the difference between the responses of the service and of the model is the best message.
     if (observed.length === 1) {
       expect(observed[0]!.outcome).toEqual(step(this.state, observed[0]!.command, observed[0]!.outcome!));
       return this.compare(shown);

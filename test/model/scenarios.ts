@@ -44,7 +44,7 @@ export interface CommandTemplate {
   readonly pick: number;
   /** A second random number, for the e-mail address and other choices. Most values choose the license's own address. */
   readonly secondPick: number;
-  /** Whether the unusual variant is chosen: a restricted version, an older key, an activation that has ended. */
+  /** Whether the unusual variant is chosen, such as a restricted version, an older key, or an activation that has ended. */
   readonly isUnusual: boolean;
 }
 
@@ -90,7 +90,8 @@ const restrictingBatch = fc.nat(1).chain((licenseIndex) => {
     template(fc.constant(licenseIndex)),
   );
 });
-// Most scenarios begin with both licenses and a few machines, so that more of the later commands have an effect.
+// Most scenarios begin with both licenses and a few machines, so that more of the later commands have an effect. The first template
+// issues the license (`resolveTemplate`).
 const openingOf = (licenseIndex: number, first: Kind) =>
   [first, 'activate' as const, 'activate' as const].map((kind) =>
     template(fc.constant(licenseIndex), fc.constant(kind)),
@@ -247,7 +248,7 @@ export function resolveTemplate(
         type: 'decide',
         licenseIndex,
         activationId,
-        requestIndex: (requests.length - 1) * Number(!isUnusual),
+        requestIndex: isUnusual ? 0 : requests.length - 1,
         decision,
       };
     }

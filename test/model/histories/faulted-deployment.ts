@@ -61,7 +61,7 @@ export class FaultedDeployment implements Deployment {
     return Date.now();
   }
 
-  /** Executes a statement, and repeats it if a fault breaks the connection. So the statement may be executed twice. */
+  /** Executes a statement, and repeats it if a fault breaks the connection. So the statement may be executed several times. */
   async sql(text: string, values: unknown[] = []): Promise<unknown> {
     for (;;) {
       try {

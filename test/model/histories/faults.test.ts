@@ -19,7 +19,7 @@ const PROGRESS_INTERVAL_MS = 10_000;
 const TEST_OPERATIONS = 500;
 
 const { numRuns, seed = Math.floor(Math.random() * 1e6) } = runs(TEST_OPERATIONS);
-const maxOperations = numRuns!;
+const wantedOperations = numRuns!;
 
 test('each history of a license is linearizable while every kind of fault is injected', async () => {
   try {
@@ -34,7 +34,7 @@ async function expectLinearizableHistories(): Promise<void> {
   const report = await checkHistories(
     deployment,
     seed,
-    maxOperations,
+    wantedOperations,
     ({ operations, unanswered, faults, contradictions }, contradiction) => {
       // A contradiction is printed at once, because a run with many operations takes long.
       if (contradiction) process.stderr.write(`${contradiction}\n${deployment.errors.join('\n')}\n`);
@@ -45,7 +45,7 @@ async function expectLinearizableHistories(): Promise<void> {
       process.stderr.write(`${new Date().toISOString()} ${line}\n`);
     },
   );
-  if (maxOperations > TEST_OPERATIONS) process.stderr.write(`${formatSummary(report)}\n`);
+  if (wantedOperations > TEST_OPERATIONS) process.stderr.write(`${formatSummary(report)}\n`);
   const { contradictions, undecided, errors, faults } = report;
   if (contradictions.length > 0) throw new Error(contradictions.join('\n\n\n'));
   expect({ undecided, errors }).toEqual({ undecided: 0, errors: [] });

@@ -119,7 +119,6 @@ function namesOfActivations(operations: readonly Operation[]): Map<string, strin
   return new Map([...new Set(ids)].map((id, i) => [id, `activation ${i + 1}`]));
 }
 
-/** Replaces the ids in a line by short names. */
 function withNames(line: string, names: ReadonlyMap<string, string>): string {
   return [...names].reduce((text, [id, name]) => text.replaceAll(id, name), line);
 }

@@ -75,6 +75,7 @@ export class InstanceProcess implements Instance {
     const offsets = this.#offsets
       .filter((offset) => offset.from <= to && offset.until >= from)
       .map(({ ms }) => ms);
+    // The wall clock has whole milliseconds, so the interval is a millisecond longer on both sides.
     const timeOrigin = Date.now() - performance.now();
     return [timeOrigin + from + Math.min(...offsets) - 1, timeOrigin + to + Math.max(...offsets) + 1];
   };

@@ -47,7 +47,6 @@ export interface Scenario {
 }
 
 export interface ScenarioShape {
-  /** The number of clients. */
   readonly clients: number;
   /** The number of templates of each client. */
   readonly templates: number;

@@ -8,7 +8,7 @@ import type { Scenario, CommandTemplate } from './plan.js';
 import { LicenseRequests } from './requests.js';
 import type { State } from './transition.js';
 
-/** How old the state of a confirmation by a replica may be: a minute (docs/decisions/0013) plus the interval of checks. */
+/** How old the state of a confirmation by a replica may be: a minute (docs/decisions/0013), and some seconds between checks. */
 const MAX_REPLICA_LAG_MS = 65_000;
 /** An instance whose clock is wrong by more than this refuses no license as expired (docs/decisions/0015). */
 const CLOCK_TOLERANCE_MS = 3_600_000;
@@ -147,7 +147,7 @@ class Recorder {
   }
 }
 
-/** Whether a response shows whether the operation took effect, which a 503 does not. */
+/** Whether a response shows whether the operation took effect. A 503 and a `CLOCK_REFUSAL` do not. */
 const hasResult = ({ status, json }: Answer): boolean =>
   status !== 503 && !(status >= 400 && CLOCK_REFUSAL.test(json?.code));
 

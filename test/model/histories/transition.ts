@@ -46,8 +46,8 @@ export function keyOf({ state }: State): string {
     const { activations, ended_at: _, end_changed_at: __, ...rest } = license;
     // The order of activations only shows which was added first, so their keys are sorted.
     const keys = activations.map((activation) => JSON.stringify(keyOfActivation(license, activation)));
-    // A later replacement of the key is stored with the time of the latest activation or a later one, so that time is part of the
-    // key of the state. Minutes suffice: clocks differ by less than one, unless a fault has set a clock.
+    // A later replacement of the license key gets the time of the latest activation or a later one, so the time of this activation
+    // belongs to the state. Minutes suffice: clocks differ by less than one, unless a fault has set a clock.
     const latest = Math.max(0, ...activations.map(({ activated_at }) => activated_at));
     return { ...rest, latest: Math.floor(latest / MINUTE_MS), activations: keys.toSorted() };
   });

@@ -2,7 +2,6 @@ import { onlyKinds } from '../plan.js';
 import { ONE_CLIENT, TWO_CLIENTS, type PlantedBug } from './planted-bug.js';
 import { ACTIVATE, activateWrongly, FIND_LICENSE, STORE_PURCHASE } from './statements.js';
 
-/** Bugs of activations. */
 export const ACTIVATION_BUGS: readonly PlantedBug[] = [
   {
     name: 'an activation counts machines and inserts a row without locking the license',

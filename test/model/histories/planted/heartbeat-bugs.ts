@@ -4,7 +4,6 @@ import { READ_ACTIVATIONS } from './statements.js';
 
 const HEARTBEATS = { heartbeat: 20, activate: 10, release: 6 };
 
-/** Bugs of heartbeats. */
 export const HEARTBEAT_BUGS: readonly PlantedBug[] = [
   {
     name: 'a heartbeat is refused because of old data of a replica',

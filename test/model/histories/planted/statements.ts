@@ -14,7 +14,6 @@ export const ACTIVATE = /^select \* from \w+\(\$1, \$2, \$3, \$4, \$5, \$6, \$7\
 /** Reads activations for heartbeats. */
 export const READ_ACTIVATIONS =
   /^select a\.id as activation_id.* where a\.id = any\(array\(select unnest\(\$1::uuid\[\]\)\)\)$/;
-/** Locks a license. */
 export const LOCK_LICENSE = /from "license" .* for update$/i;
 /** Ends activations, by a release or by a refund. */
 export const END_ACTIVATIONS = /^update "activation" set "ended_at" = /i;
