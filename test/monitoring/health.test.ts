@@ -19,12 +19,12 @@ test('callers of /health/ready share the result of its queries for a second', as
   const { sharedMs } = SHARED_RESULT_LIMITS;
   SHARED_RESULT_LIMITS.sharedMs = 1_000;
   expect(await countStatements(() => Promise.all(Array.from({ length: 20 }, ready)))).toBe(0);
-  for (const [passed, count] of [
+  for (const [passedMs, count] of [
     [999, 0],
     [1, countOfOne],
     [0, 0],
   ] as const) {
-    service.clock.advance(passed);
+    service.clock.advance(passedMs);
     expect(await countStatements(ready)).toBe(count);
   }
   service.clock.advance(1_000);

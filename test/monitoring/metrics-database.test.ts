@@ -68,6 +68,7 @@ describe('the metrics of the database', () => {
         `update graphile_worker._private_jobs set attempts = max_attempts
          where key in ('b', 'd', 'replaced while it ran')`,
       );
+      // A job without a key was replaced while it ran, and does not count.
       await service.sql(
         `update graphile_worker._private_jobs set key = null where key = 'replaced while it ran'`,
       );
@@ -102,10 +103,11 @@ describe('the metrics of the database', () => {
       secondsAgo(7_200),
       ['telemetry', 'session'],
     ]);
-    // A run for another day, and a run that was interrupted.
+    // The age counts neither a run for another day nor a run that was interrupted.
     await service.sql(run, ['2020-01-01', secondsAgo(60), secondsAgo(50), []]);
     await service.sql(run, [secondsAgo(40), secondsAgo(40), null, []]);
     expect((await retentionMetrics())['mooring_retention_age_seconds']).toBe(7_200);
+    // The failed tables are those of the latest finished run, which may be for another day.
     await service.sql(`delete from retention_run where as_of < '2021-01-01'`);
     expect(await retentionMetrics()).toEqual({
       mooring_retention_age_seconds: 7_200,

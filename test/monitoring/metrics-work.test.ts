@@ -26,7 +26,7 @@ describe('heartbeats', () => {
     });
   });
 
-  test('share statements, and the sizes of their batches are measured', async () => {
+  test('have the sizes of their batches measured', async () => {
     const changes = await change(service, () =>
       Promise.all(
         Array.from({ length: 20 }, () => service.heartbeat(token, { telemetry: { uptime_hours: 1 } })),
@@ -40,7 +40,7 @@ describe('heartbeats', () => {
     }
   });
 
-  test('have their telemetry counted as stored, refused or failed, and dropped members without their names', async () => {
+  test('have their telemetry counted as stored, refused or failed, and its dropped members counted without their names', async () => {
     const blocks = 'mooring_telemetry_blocks_total';
     const beat = (telemetry: unknown) => service.heartbeat(token, { telemetry });
     const changes = await change(service, async () => {

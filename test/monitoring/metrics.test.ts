@@ -17,7 +17,7 @@ const url = metricsUrl(service);
 
 const samples = () => scrape(service);
 
-test('without data and waiting work there is no metric of an age or a deadline', async () => {
+test('without data and without waiting work there is no metric of an age or a deadline', async () => {
   const { mooring_mails_waiting, mooring_mails_failing, mooring_warnings, ...others } = await samples();
   expect([mooring_mails_waiting, mooring_mails_failing, mooring_warnings]).toEqual([0, 0, 0]);
   expect(Object.keys(others).filter((name) => /age_days|erasure_overdue|expires/.test(name))).toEqual([]);

@@ -65,7 +65,7 @@ test('each description has a translation into each language, and no translation 
   expect(Object.keys(BUILT_IN_DESCRIPTIONS)).toEqual(
     Object.keys(BUILT_IN_LANGUAGES).filter((tag) => tag !== 'en'),
   );
-  // No period depends on a setting, except by its length.
+  // A setting changes only the length of a period, for which the text has a placeholder.
   expect(createRetentionPolicy({ taxRetentionYears: 1 }).map(({ period }) => period)).toEqual(PERIODS);
 });
 
@@ -127,7 +127,7 @@ test('a description that was changed is in English in each language, and reporte
 });
 
 test.each(['xx', '', '%00', '..%2Fde', 'de&language=fr'])(
-  'for the language "%s", which does not exist, the descriptions are in English',
+  'for the unknown or invalid language "%s" the descriptions are in English',
   async (language) => {
     const { status, json } = await read(`?language=${language}`);
     const { tables: english } = (await read()).json as { tables: Table[] };
@@ -173,7 +173,7 @@ test('the response has the last deletion from each table, and the day of its old
   await service.sql(
     `insert into retention_run (id, as_of, started_at) values (gen_random_uuid(), now(), '2026-11-20T13:30:00Z')`,
   );
-  // A run with a time in the future had a wrong clock.
+  // A run with a time in the future had a wrong clock, and does not count either.
   await service.sql(
     `insert into retention_run (id, as_of, started_at, finished_at, deleted, oldest)
      select gen_random_uuid(), at, at, at, '{"telemetry": 7}', '{"telemetry": "2025-11-20"}' from unnest('{2027-11-20}'::timestamptz[]) at`,

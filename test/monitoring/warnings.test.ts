@@ -8,8 +8,7 @@ beforeAll(async () => {
   service = await Service.start();
   // The job queue uses the real time and would carry requests out at once, but they must wait in these tests.
   jest.spyOn(service.app.get(ErasureService), 'runQueued').mockResolvedValue();
-  // The age of the database is counted from a time after every one that a test sets, so that no test gets the warning about a missing
-  // run.
+  // The database seems to be newer than every time that a test sets, so that no test gets the warning about a missing run.
   await service.sql(`truncate retention_run; update schema_migration set applied_at = '2100-01-01'`);
 });
 afterEach(() =>
@@ -110,7 +109,7 @@ test('a retention run that failed at a table causes a warning while it is the la
   expect(await warnings()).toEqual([]);
 });
 
-test('a retention run of a clock that was ahead neither hides nor causes a warning', async () => {
+test('a retention run whose clock was ahead neither hides nor causes a warning', async () => {
   service.clock.set('2026-11-20T13:00:00Z');
   await addRun('2026-11-19T12:59:59Z', '{telemetry}');
   await addRun('2027-11-20T13:00:00Z');
