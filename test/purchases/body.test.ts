@@ -13,7 +13,6 @@ afterAll(() => end(service));
 const purchases = async () => (await service.sql('select from purchase')).length;
 
 let count = 0;
-/** A report of a new transaction. */
 const newReport = (more: Record<string, unknown> = {}) => {
   const transaction_id = `tx-${(count += 1)}`;
   return JSON.stringify({
@@ -84,7 +83,7 @@ test.each([
   expect(recorded.filter((text) => text.includes('nowhere'))).toEqual([]);
 });
 
-test('413 over 64 KiB, with a content-length and chunked, and on other routes over 16 KiB', async () => {
+test('413 over 64 KiB, with a content-length and chunked, and on the routes of clients over 16 KiB', async () => {
   const filled = (size: number) => {
     const body = newReport({ x: '#' });
     return body.replace('#', 'x'.repeat(size + 1 - body.length));

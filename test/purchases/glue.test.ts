@@ -24,7 +24,7 @@ beforeEach(() => {
 /** The reports that were sent, as values. */
 const reports = () => proxy.sent.map(({ body }) => JSON.parse(body) as Record<string, string>);
 
-/** Checks that the sent reports have the three values and nothing of the buyer, and neither has the output of the program. */
+/** Checks that reports have only the members of a report, and that neither they nor the output of the program have a canary. */
 function expectNoMore(glue: Glue, canaries: readonly string[]): void {
   for (const sent of reports())
     expect(['transaction_id', 'email', 'status']).toEqual(expect.arrayContaining(Object.keys(sent)));

@@ -20,7 +20,7 @@ const EMAIL = 'canary.buyer.7f3a@leak.example';
 /** The other values of an event, which are never stored. */
 const PRIVATE = {
   card: '4242424242424242',
-  spaced: '4242-4242-4242-4242',
+  grouped: '4242-4242-4242-4242',
   holder: 'Canary Buyer-Lovelace',
   street: 'Canary Street 77b',
   postcode: '10117-canary',
@@ -43,10 +43,10 @@ const AT = unixTime() - 200;
 
 /** An event with a status, 60 KiB long, in which members with the same names occur many times with other values. */
 function eventOf(status: string): string {
-  const { card, spaced, holder, street, postcode, iban, license_key, user_agent, cookie } = PRIVATE;
+  const { card, grouped, holder, street, postcode, iban, license_key, user_agent, cookie } = PRIVATE;
   const { first_email, other_email, event, receipt, member } = PRIVATE;
   const charge = JSON.stringify({
-    card: { card, spaced, iban, holder },
+    card: { card, grouped, iban, holder },
     billing: { holder, email: EMAIL, lines: [street, postcode] },
     customer: { email: other_email, license_key, previous: [{ email: EMAIL }, { email: other_email }] },
     client: { ip: ADDRESSES[0], forwarded: ADDRESSES, user_agent, cookies: { cookie } },

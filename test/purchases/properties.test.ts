@@ -13,9 +13,9 @@ const one = await Service.start({ environment });
 const two = await Service.start({ environment, databaseUrl: one.databaseUrl, dataDir: one.dataDir });
 
 const RANKED: readonly PurchaseState[] = ['paid', 'disputed', 'dispute_won', 'refunded'];
-const CLIENTS = ['activate a', 'activate b', 'heartbeat'] as const;
-const STAFF = ['suspended', 'active'] as const;
-type Action = PurchaseState | (typeof CLIENTS)[number] | (typeof STAFF)[number];
+const CLIENT_ACTIONS = ['activate a', 'activate b', 'heartbeat'] as const;
+const STAFF_ACTIONS = ['suspended', 'active'] as const;
+type Action = PurchaseState | (typeof CLIENT_ACTIONS)[number] | (typeof STAFF_ACTIONS)[number];
 
 /** When and where an event is sent: in the order of `rank`, and if `isConcurrent`, together with the event before. */
 interface Position {
@@ -37,15 +37,15 @@ const event: fc.Arbitrary<Event> = fc.record({
   action: fc.oneof<fc.WeightedArbitrary<Action>[]>(
     { weight: 2, arbitrary: fc.constant('paid') },
     { weight: 3, arbitrary: fc.constantFrom(...RANKED) },
-    { weight: 4, arbitrary: fc.constantFrom(...CLIENTS) },
-    { weight: 1, arbitrary: fc.constantFrom(...STAFF) },
+    { weight: 4, arbitrary: fc.constantFrom(...CLIENT_ACTIONS) },
+    { weight: 1, arbitrary: fc.constantFrom(...STAFF_ACTIONS) },
   ),
   positions: fc.tuple(position, position),
 });
 const events = fc.array(event, { minLength: 1, maxLength: 48, size: 'max' });
 
 const isReport = (action: Action): action is PurchaseState => RANKED.includes(action as PurchaseState);
-const isByStaff = (action: Action) => STAFF.includes(action as (typeof STAFF)[number]);
+const isByStaff = (action: Action) => STAFF_ACTIONS.includes(action as (typeof STAFF_ACTIONS)[number]);
 
 /** The events in one of their orders. The events of a batch are sent concurrently. */
 function batchesOf(sequence: readonly Event[], order: 0 | 1): Event[][] {
@@ -112,7 +112,7 @@ class Scenario {
     return license?.license_id ? service.activate(license, machine) : undefined;
   }
 
-  // One after the other, because of two concurrent changes the test could not know the last one.
+  // One after the other, because the test could not know which of two concurrent changes was the last.
   private async applyStaffEvents(staffEvents: readonly Event[]): Promise<void> {
     for (const { transaction, action } of staffEvents) {
       const license_id = (await readPurchase(one, this.id(transaction)))?.license_id;

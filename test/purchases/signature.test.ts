@@ -20,7 +20,6 @@ afterAll(() => end(service));
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 let count = 0;
-/** A report of a new transaction. */
 const newReport = () => {
   const transaction_id = `tx-${(count += 1)}`;
   return JSON.stringify({ transaction_id, email: `${transaction_id}@buyer.example`, status: 'paid' });

@@ -42,7 +42,7 @@ async function sellAndActivate(
 
 test('a refund is recorded that takes longer than the time limit of request connections', async () => {
   const bought = await sellAndActivate('large-license');
-  // The license has one machine. So the trigger fails in the connections of requests, as the time limit does.
+  // The refund of one machine is fast. So a trigger fails in the connections of requests, as the time limit does.
   await service.sql(`
     create function fail_by_time_limit() returns trigger language plpgsql as $$ begin
       if current_setting('application_name') = 'mooring' then raise 'canceled' using errcode = '57014'; end if;
@@ -88,7 +88,7 @@ describe('a purchase has the highest reported state, whatever the order of the r
     sequence.join(' '),
   ]);
 
-  test('the table has all sequences of one, two and three reports', () => {
+  test('all sequences of one, two and three reports are tested', () => {
     expect(new Set(sequences.flat()).size).toBe(4 + 16 + 64);
   });
 

@@ -61,7 +61,7 @@ export const saleAnswer = (sale: Sale) => ({
   },
 });
 
-/** A ping, as a form. @param resource_name the resource of the subscription */
+/** A ping, as a form. @param resource_name the kind of event, such as `sale` or `refund` */
 export const ping = (
   { id, email, product_id, refunded, disputed, dispute_won }: Sale,
   resource_name: string,
