@@ -84,7 +84,7 @@ test('a page in a language that is written from right to left has that direction
   expect(await page.evaluate('document.documentElement.dir')).toBe('ltr');
 });
 
-test('a machine can be activated although language files have errors, and each such file is logged once', async () => {
+test('a machine can be activated although language files are incomplete or invalid, and each such file is logged once', async () => {
   const license = await service.issue();
   expect((await service.activate(license)).status).toBe(201);
   const warnings = service.logged.filter((line) => line.includes('LANGUAGES_DIR'));

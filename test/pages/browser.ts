@@ -12,7 +12,7 @@ import {
 } from 'playwright-core';
 import { profiled } from '../support/profile.js';
 
-/** The timeout of each browser operation. It ends a page that hangs before the timeout of the test (`jest.config.js`). */
+/** The timeout of each browser operation. It is shorter than that of a test (`jest.config.js`), so that a hanging page is named. */
 const PAGE_TIMEOUT_MS = 300_000;
 
 const PHONE_WIDTH = 320;
@@ -64,18 +64,18 @@ const SMALL_CONTROLS = `[
   }))
   .filter(({ height, fontSize }) => height < 44 || fontSize < 16)`;
 
-/** After this number of frames, a page that still scrolls sideways is not about to change. */
+/** A page that still scrolls sideways after this number of frames has a fault. */
 const MAX_LAYOUT_FRAMES = 120;
 
-/** The rules of axe-core that depend on colours or on the layout. The one for sizes is not enabled by default. */
+/** The rules of axe-core that depend on colours or on the layout. `target-size` is not enabled by default. */
 const LAYOUT_RULES = ['color-contrast', 'link-in-text-block', 'scrollable-region-focusable', 'target-size'];
 
 /** The default time of the browser's clock. The service's `FakeClock` starts at the same time. */
 export const NOW = '2026-11-20T13:00:00Z';
 
 /**
- * A line with which the browser reports a request that got no response, or a response with an error status. It writes these lines for
- * every page, which cannot prevent it.
+ * A line with which the browser reports a request that got no response, or a response with an error status. No page can prevent
+ * these lines.
  */
 const NETWORK_LINE = /^Failed to load resource: (?:net::ERR_|the server responded with a status of (\d{3}) )/;
 
@@ -96,7 +96,6 @@ function isProvoked(message: ConsoleMessage): boolean {
   return API_PATH.test(new URL(message.location().url).pathname);
 }
 
-/** Returns the page, or opens a new one. */
 export const pageOf = async (at: Page | TestBrowser, origin: string): Promise<Page> =>
   at instanceof TestBrowser ? at.openPage(origin) : at;
 
@@ -156,7 +155,7 @@ export class TestBrowser {
   /** Closes the pages of a test, and fails the test if one of them had a fault. */
   private async endTest(): Promise<void> {
     for (const context of this.#contexts.splice(0)) {
-      // The answer to a request may still be delayed by the test. Its error is not that of the next test.
+      // A test may still hold back a request. When its page is closed, the error of the request must not fail the next test.
       for (const page of context.pages()) await page.unrouteAll({ behavior: 'ignoreErrors' });
       await context.close();
     }
@@ -179,8 +178,8 @@ export class TestBrowser {
   }
 
   /**
-   * Expects that the page is accessible and does not scroll sideways, in light and dark, narrow and wide, at 200 % zoom, that its
-   * controls have edges in forced colours, and that they are large enough on a phone.
+   * Expects that the page is accessible and does not scroll sideways, in light and dark, narrow and wide, and at 200 % zoom, that
+   * its controls have edges in forced colours, and that they are large enough on a phone.
    */
   expectAccessibleLayout(page: Page): Promise<void> {
     return profiled('checking a page', () => this.#expectAccessibleLayout(page));

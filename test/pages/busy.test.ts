@@ -25,7 +25,7 @@ interface BusyButton {
 const PLACES = `[...document.querySelectorAll('a, button, input, textarea, h1, h2')]
   .map((element) => [element.querySelector('.label')?.textContent, element.getBoundingClientRect().toJSON()])`;
 
-/** A script that returns what the busy button shows in the end. */
+/** A script that returns what the busy button shows when its animations have ended. */
 const BUSY_TEXT = `(() => {
   const [label, working] = document.querySelectorAll('[aria-busy=true] > span');
   for (const animation of document.getAnimations()) animation.finish();
@@ -33,7 +33,7 @@ const BUSY_TEXT = `(() => {
   return [opacity(label) ? label.textContent : '', opacity(working) ? working.textContent.trim() : ''].join('');
 })()`;
 
-/** Presses a button again and again until its request fails. */
+/** Presses a button three times while its request is in progress, and expects one request. Then the request fails. */
 async function expectBusy(page: Page, { hash, opener, values = {}, name, request }: BusyButton) {
   const button = (within: Page | Locator, label: string) =>
     within.getByRole('button', { name: label, exact: true });
@@ -115,6 +115,7 @@ test('a busy button of the support page says so, moves nothing, keeps the focus 
     },
     { hash: 'staff', opener: 'Add a person …', values: { email }, name: 'Add', request: ['POST', 'staff'] },
     { name: 'Mail a link to admin@example.com', request: ['POST', 'link'] },
+    // Before a download, the page requests the session.
     { hash: 'audit', name: 'Download as CSV', request: ['GET', 'session'] },
     { name: 'Sign out', request: ['DELETE', 'session'] },
   ];

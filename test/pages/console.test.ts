@@ -52,7 +52,7 @@ describe.each([
   { path: '/support/', read: ['GET /support/api/session'], ...SUPPORT },
   { path: '/privacy/', read: [], ...PRIVACY },
 ])(
-  '$path writes nothing to the console, and asks once for the session',
+  '$path writes nothing to the console, and requests its session at most once',
   ({ path, read, signedOut, signedIn }) => {
     test('at the first visit, and at a visit after the session has ended', async () => {
       const page = await browser.openPage(origin);

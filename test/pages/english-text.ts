@@ -6,7 +6,7 @@ type Texts = string | { readonly [name: string]: Texts };
 const textsOf = (texts: Texts): string[] =>
   typeof texts === 'string' ? [texts] : Object.values(texts).flatMap(textsOf);
 
-/** The pieces of the messages of all pages between their placeholders, in one language. */
+/** The pieces, between placeholders, of the messages of the portal and the privacy page in one language. */
 function piecesOf(tag: string): string[] {
   const path = new URL(`../../src/languages/${tag}.json`, import.meta.url);
   const { shared, portal, privacy } = JSON.parse(readFileSync(path, 'utf8')) as Record<string, Texts>;

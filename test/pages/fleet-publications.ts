@@ -8,7 +8,6 @@ const PUBLICATIONS = [
   ['2026-11-10', '3.2.0'],
 ] as const;
 
-/** Publishes three versions, each on its day. */
 export async function publishVersions(service: Service): Promise<void> {
   const now = service.clock.now();
   for (const [day, version] of PUBLICATIONS) {

@@ -55,6 +55,7 @@ test.each(['light', 'dark'] as const)(
       const [usedColours, freeColours] = await expectVisible(page, [used, free]);
       expect(usedColours).not.toBe(freeColours);
       const textColour = await page.evaluate('getComputedStyle(document.body).color');
+      // Each colour begins with `rgb`.
       expect(usedColours!.split(/ (?=r)/)).toContain(textColour);
     }
   },

@@ -18,7 +18,7 @@ const START = '2096-02-10T12:00:00Z';
 const LAST_YEAR = new Date('2095-01-04T00:00:00Z');
 const NEXT_YEAR = new Date('2097-01-04T00:00:00Z');
 
-/** Both are shown as text. They contain what is a placeholder in a message, and what JavaScript inserts in a replacement. */
+/** Both are shown as text. They contain the placeholder of a message, and `$&`, for which `replace` inserts the matched text. */
 const PRODUCT = '<b>Fjord</b> &amp; {email} $&';
 const LABEL = '<img src=x onerror=alert(1)> {machine} $&';
 

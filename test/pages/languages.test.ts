@@ -61,7 +61,7 @@ test('a German holder signs in with a code, releases a machine, cancels a deleti
   await browser.expectAccessibleLayout(page);
   await dialog.getByRole('button', { name: 'Meine Daten löschen' }).click();
   await page.getByText('Sie erfolgt am 13. Februar 2096 um 12:00 UTC.').waitFor();
-  // A deletion that is canceled before its mail is sent has none.
+  // No mail is sent about a deletion that is cancelled before.
   await waitForMail('Sie haben die Löschung Ihrer Daten bei com.example.app beantragt');
   await browser.expectAccessibleLayout(page);
   await page.getByRole('button', { name: 'Zurücknehmen' }).click();
@@ -167,7 +167,7 @@ describe('the language switch in the footer', () => {
     await expectFocus(page.getByLabel('Sprache'));
   });
 
-  test('and the other fields have 16 pixels, because iOS zooms into fields with a smaller text', async () => {
+  test('and the other fields have a text of 16 pixels, because iOS zooms into fields with a smaller text', async () => {
     const page = await openIn('en-GB');
     await page.goto('/portal/');
     await page.getByLabel('Language').waitFor();

@@ -97,7 +97,7 @@ test('what was typed before an update of the service is kept while the page load
   await key.waitFor();
   expect([await email.inputValue(), await key.inputValue()]).toEqual(['', '']);
   await page.unroute(ON_DEMAND);
-  // The browser keeps the failed module, so the file is another one after the next load.
+  // The browser keeps a failed module until the page is loaded again.
   await page.reload();
   await email.fill(license.email);
   await lostKey.click();

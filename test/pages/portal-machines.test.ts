@@ -203,9 +203,9 @@ describe('a self-release', () => {
     const dialog = page.getByRole('dialog', { name: 'Release Studio Mac?' });
     const mail = () => dialog.getByRole('button', { name: 'Mail me a code' }).click();
     const code = await codeAfter(service, license.email, mail);
-    const { promise: isPressed, resolve: answer } = Promise.withResolvers<void>();
+    const { promise: responseAllowed, resolve: answer } = Promise.withResolvers<void>();
     await page.route('**/portal/api/session', async (route) => {
-      await isPressed;
+      await responseAllowed;
       await route.continue();
     });
     await dialog.getByLabel('Code', { exact: true }).fill(code.slice(0, 7));

@@ -95,9 +95,9 @@ test('while a person signs in again, neither Escape nor a button closes the dial
   await sendAfterSessionEnd(page);
   const again = page.getByRole('dialog', { name: 'Your session has ended' });
   await again.getByLabel('License key').fill(license.license_key);
-  const { promise: isPressed, resolve: answer } = Promise.withResolvers<void>();
+  const { promise: responseAllowed, resolve: answer } = Promise.withResolvers<void>();
   await page.route('**/portal/api/session', async (route) => {
-    await isPressed;
+    await responseAllowed;
     await route.continue();
   });
   await page.keyboard.press('Enter');

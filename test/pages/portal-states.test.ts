@@ -148,7 +148,7 @@ test('with several licenses the headline counts the valid ones', async () => {
   // The license that does not work comes last.
   const tags = page.locator('.license > header > .tag');
   expect(await tags.allTextContents()).toEqual(['Active', 'Active', 'Revoked']);
-  // The drawing of a single place says nothing.
+  // A license for one machine has no drawing of its place.
   expect(await page.locator('.license .places').count()).toBe(1);
   await expectText(page, `You can use 1 more machine: enter the key that ends in ${hint(one)} there.`);
   await service.setLicense(two.license_id, { machines_allowed: 2 });

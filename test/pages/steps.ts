@@ -57,7 +57,7 @@ export async function expectFocus(locator: Locator): Promise<void> {
   );
 }
 
-/** Uses up a release of a license that needs no support. */
+/** Uses up a self-release of a license. */
 export const insertSelfRelease = (service: Service, license_id: string) =>
   service.sql(
     `insert into activation (id, license_id, machine_id, app_version, activated_at, ended_at, ended_reason, released_by_holder)
@@ -87,8 +87,8 @@ export const readExactTime = (page: Page, selector: string): Promise<unknown> =>
   page.evaluate(`getComputedStyle(document.querySelector(${JSON.stringify(selector)}), '::after').content`);
 
 /**
- * Expects that the exact time, which is shown below a time with the pointer, stays while the pointer moves onto it, that it covers
- * no part of this name, and that Escape hides it until the pointer returns.
+ * Expects that the exact time, which is shown below a time under the pointer, stays while the pointer moves onto it, that it covers
+ * no part of `name`, and that Escape hides it until the pointer returns.
  */
 export async function expectExactTime(time: Locator, name: Locator): Promise<void> {
   const page = time.page();

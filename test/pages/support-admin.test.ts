@@ -33,7 +33,7 @@ test('an admin adds a staff member, mails a link, changes the role and removes t
     .first()
     .waitFor();
   const links = await service.sql<{ id: string }>('select id from staff_link where mailed');
-  expect(links.length).toBeLessThanOrEqual(1);
+  expect(links).toHaveLength(1);
 
   await button(page, 'Make admin: new@example.com').click();
   await submitReason(page, 'Takes over', 'Make admin');
@@ -149,7 +149,7 @@ test('the service view shows warnings, mails that were not delivered and why, an
     .getByRole('link', { name: 'The license' })
     .and(page.locator(`[href="#license/${licenseId}"]`))
     .waitFor();
-  // A mail is counted once: it is no waiting mail and no job besides.
+  // A failed mail counts neither as a waiting mail nor as another job.
   await expectText(page, 'No other job is waiting.');
   expect(await page.getByText(/waiting to be sent/).count()).toBe(0);
   for (const [key, task] of [
@@ -446,7 +446,7 @@ test('a staff member who is no longer an admin gets the message that the role do
   await expectText(dialog(page), /^Your role does not allow this/);
 });
 
-test('an admin who changes the own role to support sees the page of that role', async () => {
+test('an admin who changes their own role to support sees the page of that role', async () => {
   const page = await openAs(browser, origin, service, 'admin', '#staff');
   // Another admin, because the last admin cannot give up the role.
   await createSignInLink(service, 'admin', 'stays@example.com');

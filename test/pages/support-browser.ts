@@ -93,7 +93,7 @@ export async function submitRelease(page: Page, reason: string): Promise<void> {
 
 /**
  * Holds back the end of the ten seconds in which a release can be undone, until `passUndoTime`, so that a slow machine does not
- * miss them. Other timers run on. This applies to the documents that the page loads from now on.
+ * exceed them. Other timers run on, and held ones have negative ids. This applies to the documents that the page loads from now on.
  */
 export async function holdUndoTime(page: Page): Promise<void> {
   await page.addInitScript(`{
@@ -110,7 +110,6 @@ export async function holdUndoTime(page: Page): Promise<void> {
   }`);
 }
 
-/** Ends the time in which the confirmed releases can be undone. */
 export const passUndoTime = (page: Page): Promise<void> => page.evaluate('passUndoTime()');
 
 /** Types a text into the search of the start page, and submits it. */

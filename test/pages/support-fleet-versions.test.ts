@@ -15,7 +15,7 @@ afterEach(() => fleet.clear());
 
 const headline = (page: Page) => page.locator('.headline').textContent();
 
-/** The response of the service with these heartbeats of each version by week, newest week first. */
+/** A response with the heartbeats of each version by week, newest first; `other` is for small cells, `null` for no version. */
 const fleetAnswer = (...weeks: readonly Record<string, number>[]) => ({
   threshold: 280,
   publications: [
@@ -136,7 +136,7 @@ test('the chart has a scale from 0 to 100 % and marks publications, which button
   expect(styles).toEqual(['rgb(0, 0, 0)', 'rgb(255, 255, 255)', 'solid']);
 });
 
-test('of two publications of one day one is selected, also after a further week was counted', async () => {
+test('of two publications of one day only the chosen one is selected, also after a further week was counted', async () => {
   const all = {
     ...fleetAnswer({ '3.1.1': 900 }, { '3.1.1': 800 }, { '3.1.1': 700 }, { '3.1.1': 600 }),
     publications: ['3.1.1', '3.1.0'].map((version, index) => ({

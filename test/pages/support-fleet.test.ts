@@ -188,7 +188,7 @@ test('the fleet view that is opened without a connection says so, and is shown w
   await button(page, 'Later').click();
   await expectText(page, /^No week is counted yet/);
   expect(page.url()).toBe(`${origin}/support/#fleet`);
-  // The page was loaded again, and keeps the text that was typed in the search, but not in a storage.
+  // The page was loaded again. It has kept the text that was typed in the search, and removed it from the storage of the browser.
   expect(await page.evaluate('sessionStorage.length')).toBe(0);
   await page.getByRole('link', { name: 'Find', exact: true }).click();
   await search.waitFor();

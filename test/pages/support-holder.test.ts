@@ -156,7 +156,7 @@ test('a slash and Ctrl+K open the search from each view, but not while a person 
 test('without a connection the page says so once, keeps what it shows, and loads the rest when there is one again', async () => {
   const { license_id } = await service.issue({ email: 'offline@example.com' });
   const page = await browser.openPage(origin);
-  // A response that arrives after the loss of the connection would show the page that there is one.
+  // A response that arrives after the loss of the connection would tell the page that the connection is back.
   const last = page.waitForEvent('requestfinished', (request) => request.url().endsWith('/mails'));
   await openAs(page, origin, service, 'admin', `#license/${license_id}`);
   await page.getByText('0 of 1 machine in use').waitFor();
@@ -166,7 +166,7 @@ test('without a connection the page says so once, keeps what it shows, and loads
   const notice = page.getByRole('status').getByText('You are offline. What you see may be out of date.');
   await notice.waitFor();
   await browser.expectAccessibleLayout(page);
-  // A reload fails, and the page shows the earlier data without a further message.
+  // The page cannot read the data again, and shows the earlier data without a further message.
   const failed = page.waitForEvent('requestfailed');
   await page.evaluate('dispatchEvent(new Event("focus"))');
   await failed;
@@ -180,7 +180,7 @@ test('without a connection the page says so once, keeps what it shows, and loads
   await dialog(page).getByLabel('Why?').fill('Bought two');
   await button(dialog(page), 'Change').click();
   await dialog(page).getByRole('alert').getByText('You are offline. Nothing is lost').waitFor();
-  // The dialog covers the page, so the link of another view is not clicked.
+  // The dialog covers the page, so the link of another view cannot be clicked.
   await page.evaluate('void (location.hash = "staff")');
   await page.getByRole('button', { name: 'Try again' }).first().waitFor();
 

@@ -144,7 +144,7 @@ test.each([320, 760, 1280])(
 const USUAL_ADDRESS = 'ada.lovelace@university.example';
 const LONG_ADDRESS = `${'long'.repeat(14)}@department.of.letters.university.example`;
 
-/** Makes a license with a request for a machine in use. Another machine has ended. @returns the id of the license */
+/** Makes a license with a request for a machine in use, and a machine whose activation has ended. @returns the license id */
 async function insertLongTexts(email: string): Promise<string> {
   const license = await service.issue({ email, machines_allowed: 3 });
   const id = await activateMachine(service, license, 'Studio of the second floor');
@@ -187,7 +187,7 @@ const linesOfParts = (page: Page, email: string) =>
 
 test('at any width no address, reason or ended machine makes a table wider than the view', async () => {
   const ids = await Promise.all([USUAL_ADDRESS, LONG_ADDRESS].map(insertLongTexts));
-  // The longest text of an age.
+  // At this time the age of a request has its longest text.
   const page = await browser.openPage(origin, { now: '2026-11-20T13:59:30Z' });
   await openAs(page, origin, service, 'admin');
   for (const hash of ['#requests', ...ids.map((id) => `#license/${id}`)]) {
@@ -206,5 +206,6 @@ test('at any width no address, reason or ended machine makes a table wider than 
   expect(await linesOfParts(page, LONG_ADDRESS)).toEqual([2, 1, 1, 1, 1, 1]);
   const reason = page.getByText('First line').first();
   const { height } = await boxOf(reason);
+  // The reason keeps its three lines, each at least 20 pixels high.
   expect(height).toBeGreaterThan(3 * 20);
 });

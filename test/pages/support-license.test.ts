@@ -279,7 +279,7 @@ test('several machines of a license are selected by keyboard, and released with 
   expect(await page.locator('main img, main script, .toasts img').count()).toBe(0);
 });
 
-test('a key counts that is pressed as soon as the rows are shown, before their first frame', async () => {
+test('a key that is pressed as soon as the rows are shown has its effect, also before their first frame', async () => {
   const license = await issueLicense('quick@example.com');
   for (const name of ['Studio', 'Office']) await activateMachine(service, license, name);
   const page = await browser.openPage(origin);
@@ -335,12 +335,12 @@ test('a list of 500 machines can be filtered, and is shown in full on request', 
   await browser.expectAccessible(page);
 });
 
-test('eleven machines have a filter, but not ten; it takes the end of an activation id as a holder reads it out', async () => {
+test('eleven machines have a filter, and ten have none; it takes the end of an activation id as a holder reads it out', async () => {
   const license = await issueLicense('eleven@example.com', 20);
   const insertMachines = (first: number, last: number) =>
     service.sql(
       `insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
-       select ('0198f000-0000-7000-8000-00000000' || to_hex(44032 + n))::uuid, $1,
+       select ('0198f000-0000-7000-8000-00000000' || to_hex(x'ac00'::integer + n))::uuid, $1,
          decode(lpad(to_hex(n), 64, '0'), 'hex'), 'Unit ' || n, '3.2.0', '2026-11-01'
        from generate_series($2::integer, $3::integer) n`,
       [license.license_id, first, last],
@@ -364,7 +364,7 @@ test('eleven machines have a filter, but not ten; it takes the end of an activat
   }
 });
 
-test('of a revoked or refunded license no key is offered to be mailed', async () => {
+test('the page of a revoked license does not offer to mail or replace its key', async () => {
   const license = await issueLicense('ended@example.com');
   await service.setLicense(license.license_id, { staff_status: 'revoked' });
   const page = await openAs(browser, origin, service, 'admin', `#license/${license.license_id}`);
@@ -594,7 +594,7 @@ test('a license that does not exist is reported as such', async () => {
   await browser.expectAccessibleLayout(page);
 });
 
-test('a release that fails returns its row, shows an error that stays, and can be repeated with the typed reason', async () => {
+test('a release that fails is no longer pending, shows an error that stays, and can be repeated with the typed reason', async () => {
   const license = await issueLicense('released@example.com');
   await activateMachine(service, license, 'Travel');
   const page = await openAs(browser, origin, service, 'support', `#license/${license.license_id}`);

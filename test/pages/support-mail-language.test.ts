@@ -31,7 +31,7 @@ test('the dialog of a release shows the mail to the holder in the language in wh
   for (const paragraph of paragraphs) expect(text).toContain(paragraph);
 });
 
-test('the dialog shows the mail in the language of each request, and in that of MAIL_LANGUAGE without a known one', async () => {
+test('the dialog shows the mail in the language of each request, and in MAIL_LANGUAGE for a request without a known language', async () => {
   const license = await service.issue({ email: EMAIL, machines_allowed: 3 });
   for (const [label, language] of [
     ['Tokyo', 'ja'],

@@ -257,7 +257,7 @@ const readDecisions = async () =>
     ({ decision }) => decision,
   );
 
-/** Makes requests to release machines of one license with this label, whose ids have these ends. */
+/** Makes requests to release machines of one license, which have this label. Their activation ids have these ends. */
 async function requestReleases(email: string, label: string | null, ends: readonly string[]) {
   const license = await service.issue({ email, machines_allowed: ends.length });
   for (const end of ends) {

@@ -44,12 +44,12 @@ const RECORD_ANNOUNCEMENTS = `{
 
 interface View {
   readonly hash: () => string;
-  /** Types or selects something. @returns the control, which has the focus */
+  /** Types or selects something, if the view has a field. @returns the control that gets the focus */
   readonly prepare: (page: Page) => Promise<Locator>;
   /** Changes what the view shows, as another person would. */
   readonly change: () => Promise<unknown>;
   readonly expectChanged: (page: Page) => Promise<unknown>;
-  /** What is requested again. */
+  /** The last segments of the paths that are requested again. */
   readonly paths: readonly string[];
 }
 

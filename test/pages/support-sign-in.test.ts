@@ -128,9 +128,9 @@ test('after the end of a session a dialog asks to sign in again, and the typed t
   await browser.expectAccessibleLayout(page);
   await button(again, 'I have signed in in another tab').click();
   await expectText(again, 'There is no new session yet.');
-  const { promise: isPressed, resolve: answer } = Promise.withResolvers<void>();
+  const { promise: responseAllowed, resolve: answer } = Promise.withResolvers<void>();
   await page.route('**/support/api/session/options', async (route) => {
-    await isPressed;
+    await responseAllowed;
     await route.continue();
   });
   await button(again, 'Sign in with a passkey').click();
@@ -353,7 +353,7 @@ test('a sign-out that arrives late does not end a session that began meanwhile',
   expect(await page.getByText('Signed in as other@example.com.').count()).toBe(1);
 });
 
-test('the response to an earlier request for the session does not replace that to a later one', async () => {
+test('the response to an earlier request for the session does not replace the response to a later one', async () => {
   const page = await openAs(browser, origin, service, 'admin');
   const call = await holdNextCall(page, 'session');
   await focusWindow(page);
@@ -429,8 +429,8 @@ async function holdNextCall(page: Page, path: string): Promise<{ held: Promise<R
 }
 
 /**
- * Holds back the call that `makeCall` makes to this path. @returns a function that sends it with the cookies of that time, so
- * that it belongs to the session of that time
+ * Holds back the call that `makeCall` makes to this path. @returns a function that sends it with the cookies from before the call,
+ * so that it belongs to the session of that time
  */
 async function holdCall(
   page: Page,
