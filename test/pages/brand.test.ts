@@ -61,7 +61,7 @@ test('a logo that is opened as a page runs no script', async () => {
   const page = await browser.openPage(origin, { path: '/brand/logo' });
   expect(await page.evaluate('document.querySelector("rect").getAttribute("fill")')).toBe('#7a1fa2');
   expect(await page.title()).toBe('');
-  // Chromium reports each of the two scripts at least once, perhaps after the last answer. A closed page is not reported any more.
+  // Chromium reports each of the two scripts at least once, perhaps after the last answer. Closing the page ends the reports.
   await page.context().close();
   const reports = browser.faults.splice(0);
   expect(reports.length).toBeGreaterThanOrEqual(2);

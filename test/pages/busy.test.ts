@@ -33,7 +33,7 @@ const BUSY_TEXT = `(() => {
   return [opacity(label) ? label.textContent : '', opacity(working) ? working.textContent.trim() : ''].join('');
 })()`;
 
-/** Presses a button three times while its request is in progress, and expects one request. Then the request fails. */
+/** Presses a button three times, and expects only one request, which fails in the end. */
 async function expectBusy(page: Page, { hash, opener, values = {}, name, request }: BusyButton) {
   const button = (within: Page | Locator, label: string) =>
     within.getByRole('button', { name: label, exact: true });
