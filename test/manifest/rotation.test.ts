@@ -194,7 +194,6 @@ async function publish(
   return run;
 }
 
-/** Reads the names of the manifest keys in /v1/keys. */
 async function readListedKeys(of = service): Promise<(string | undefined)[]> {
   const { keys } = (await of.call('GET', '/v1/keys')).json as { keys: { x: string; for: string }[] };
   return keys

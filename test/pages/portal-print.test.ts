@@ -12,7 +12,6 @@ const { service, origin, browser } = await startForBrowser({
   },
 });
 
-/** Returns how many pages the printed document has. */
 async function countPages(page: Page, format: 'A4' | 'Letter'): Promise<number> {
   const pdf = await page.pdf({ format, preferCSSPageSize: false });
   return pdf.toString('latin1').match(/\/Type \/Page\b/g)?.length ?? 0;

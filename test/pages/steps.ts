@@ -19,7 +19,6 @@ export const expectAnnounced = (page: Page, text: string | RegExp): Promise<void
     .getByText(text)
     .waitFor({ state: 'attached' });
 
-/** Waits until a text is visible. */
 export const expectText = (within: Page | Locator, text: string | RegExp): Promise<void> =>
   within.getByText(text).waitFor();
 
@@ -72,7 +71,6 @@ export async function closeByEscape(open: Locator): Promise<void> {
   while (await open.isVisible()) await open.page().keyboard.press('Escape');
 }
 
-/** Presses Tab until this element has the focus. */
 export async function tabTo(target: Locator): Promise<void> {
   await target.waitFor();
   const isFocused = () => target.evaluate((element) => element === element.ownerDocument.activeElement);
