@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { activation, Service } from '../support/harness.js';
 
-/** A key with a correct check symbol that no license has. */
+/** A key that no license has. Its check symbol is correct. */
 const UNKNOWN_KEY = 'MOOR_E6S7-Z8KJ-TB3R-QKX6';
 
 const service = await Service.start();
@@ -24,8 +24,8 @@ test.each([
     'update license set key_hash = sha256(random()::text::bytea) where key_hash = sha256($1)',
     [Buffer.from('MOOR_0101-0101-0101-0101')],
   );
-  // The license gets the key of the request. The check symbol of the key is wrong, but it is checked only if no license
-  // has the key.
+  // The license gets the canonical form of the typed key. The check symbol of the key is wrong, but it is checked only if no
+  // license has the key.
   await service.sql('update license set key_hash = sha256($1) where id = $2', [
     Buffer.from('MOOR_0101-0101-0101-0101'),
     license.license_id,

@@ -180,7 +180,7 @@ test('if the expiry changes while an activation waits for the lock of the licens
     await lock.query(`update license set expires_at = '2027-01-01' where id = $1`, [license.license_id]);
     await lock.commit();
     const answer = await response;
-    // On a slow machine the time limit of the request may end first; then the test tries again.
+    // On a slow computer the time limit of the request may end first; then the test tries again.
     return answer.status === 503 ? activate() : answer;
   };
   expect((await activate()).json).toMatchObject({ status: 403, code: 'version_not_covered' });

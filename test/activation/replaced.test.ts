@@ -10,7 +10,7 @@ import { withoutIds } from '../license-portal/harness.js';
 import { type Answer, AUDIT_CONTEXT, retryWhileUnavailable, Service } from '../support/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
 
-/** A key with a correct check symbol that no license has. */
+/** A key that no license has. Its check symbol is correct. */
 const UNKNOWN_KEY = 'MOOR_E6S7-Z8KJ-TB3R-QKX6';
 
 const service = await Service.start();
@@ -22,7 +22,7 @@ interface License {
   readonly email: string;
 }
 
-/** A license with one active machine, and the response to its activation. */
+/** A license with one machine, which activated a minute ago, and the response to its activation. */
 async function activatedLicense(machine = 'studio'): Promise<{ license: License; first: Answer }> {
   const license = await service.issue({ email: `${randomUUID()}@example.com`, machines_allowed: 3 });
   const first = await service.activate(license, machine, { hostname_hint: 'Studio Mac' });

@@ -57,7 +57,7 @@ describe('activate', () => {
     expect(computer.service.calls[0]!.body).not.toHaveProperty('hostname_hint');
   });
 
-  test('sends a request only after a click: a start, a day and a restart send none', async () => {
+  test('sends no license call before a click: not at a start, in the first day or at a restart', async () => {
     const computer = await Computer.make();
     expect(await computer.open()).toEqual({ kind: 'not_activated' });
     await computer.advanceTime(24 * HOUR);

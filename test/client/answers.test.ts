@@ -100,7 +100,7 @@ describe('a problem', () => {
     return outcome.kind === 'problem' ? outcome.problem : outcome;
   };
 
-  test('is reported with the first of detail, title and code that is a text', () => {
+  test('is reported with the first of detail, title and code that is a text and not empty', () => {
     expect(problemOf(409, {})).toMatchObject({ detail: 'A detail' });
     for (const none of ['', undefined, 7]) {
       expect(problemOf(409, { detail: none })).toMatchObject({ detail: 'A title' });
@@ -423,7 +423,7 @@ describe('a client whose state file has the token of another machine', () => {
     expect(licensing[0]!.body).not.toHaveProperty('hostname_hint');
     expect(computer.log).toContain('the license was activated on another machine: activating on this one');
     // The client sends this machine's own token from now on.
-    await computer.advanceTime(7 * DAY - 1);
+    await computer.advanceTime(7 * DAY);
     expect(computer.service.heartbeats.length).toBeGreaterThan(0);
     for (const { body } of computer.service.heartbeats)
       expect(body).toMatchObject({ token: tokenOf(thisMachine) });

@@ -7,7 +7,7 @@ export type Fault = (exchange: Exchange) => void;
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const PROBLEM_TYPE = { 'content-type': 'application/problem+json' };
-/** The body of a problem that asks the client to stop; each fault below makes it invalid. */
+/** The body of a problem that asks the client to stop. Each fault that sends it makes it invalid. */
 const STOP = JSON.stringify({
   title: 'Revoked',
   status: 403,
@@ -79,7 +79,7 @@ export const NO_ANSWERS = {
   'a 429 with a retry-after of 90 seconds': (exchange) => exchange.busy(429, '90', 90),
 } as const satisfies Record<string, Fault>;
 
-/** Answers of 200 whose JSON is not a confirmation. */
+/** Answers with status 200 whose JSON is not a confirmation. */
 export const WRONG_SHAPES = {
   null: body('null'),
   'a list': body('[]'),
@@ -98,7 +98,7 @@ export const WRONG_SHAPES = {
   'a server_time that is not a time': confirmed({ server_time: 'now' }),
 } as const satisfies Record<string, Fault>;
 
-/** Problem documents that only ask the client to retry, whatever else they claim. */
+/** Problem documents that the client must follow as `retry`, whatever action they name. */
 export const RETRY_PROBLEMS = {
   'a stop with status 500': (exchange) => exchange.problem(500, 'license_revoked', 'stop'),
   'a stop with status 503': (exchange) => exchange.problem(503, 'license_refunded', 'stop'),

@@ -215,7 +215,7 @@ export class Computer {
     return this.open(options);
   }
 
-  /** Quits the application, lets time pass, and starts it again. */
+  /** Quits the application, lets time pass on the wall clock, and starts it again. */
   async restartAfter(milliseconds: number, options: Partial<ClientOptions> = {}): Promise<Status> {
     await this.client.close();
     this.time.wall += milliseconds;

@@ -311,7 +311,7 @@ describe('a crash signature', () => {
     expect(telemetryBlocks(computer)).toEqual([{ app_version: '3.1.0' }]);
   });
 
-  test('that was refused as malformed is not sent again', async () => {
+  test('that was refused as invalid is not sent again', async () => {
     const computer = await Computer.activated();
     await computer.client.reportCrash(CRASH);
     computer.service.answer['/v1/heartbeat'] = ({ body }) =>

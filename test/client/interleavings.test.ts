@@ -5,6 +5,7 @@ import { releaseAll, releaseQueued } from '../support/interleavings.js';
 import { DAY, HOUR } from './harness.js';
 import { ANSWERS, NO_FAULTS, ScheduledComputer, type AnswerKind, type Faults } from './scheduled-computer.js';
 
+/** The steps of a scenario. The first three advance time to the next timer, by no more than a day, three seconds or an hour. */
 const COMMANDS = {
   'a timer': (computer: ScheduledComputer) => computer.tick(DAY),
   'three seconds': (computer: ScheduledComputer) => computer.tick(3_000),

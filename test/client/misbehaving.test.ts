@@ -36,8 +36,8 @@ async function measureRetryDelaySeconds(computer: SocketComputer): Promise<numbe
 const notAnAnswer = (status: number) => `not an answer of the service, status ${status}`;
 
 /**
- * For each fault: the reason in the client's log, the reason why there is no update, and the seconds until the next
- * heartbeat if it is sent within five hours.
+ * For each fault: the reason in the client's log, the reason why there is no update, and the shortest delay of the next
+ * heartbeat in seconds if it is sent within five hours.
  */
 const EXPECTED: Record<keyof typeof NO_ANSWERS, [string, NoUpdateReason, number?]> = {
   'no response': ['timeout', 'unreachable'],

@@ -4,11 +4,11 @@ import { HOUR, MINUTE } from './harness.js';
 
 const SECOND = 1_000;
 
-describe('the shortest and the longest delay of the', () => {
-  test.each<[string, (random: number) => number, number, number]>([
-    ['first heartbeat', schedule.firstHeartbeatMs, 2.5 * MINUTE, 8 * MINUTE],
-    ['first read of the manifest', schedule.firstManifestMs, 2.5 * MINUTE, 20 * MINUTE],
-    ['next read of the manifest', schedule.nextManifestMs, 23 * HOUR, 25 * HOUR],
+describe('the delay of the', () => {
+  test.each<[string, number, number, (random: number) => number]>([
+    ['first heartbeat', 2.5 * MINUTE, 8 * MINUTE, schedule.firstHeartbeatMs],
+    ['first read of the manifest', 2.5 * MINUTE, 20 * MINUTE, schedule.firstManifestMs],
+    ['next read of the manifest', 23 * HOUR, 25 * HOUR, schedule.nextManifestMs],
     ...(
       [
         [undefined, 6],
@@ -21,13 +21,13 @@ describe('the shortest and the longest delay of the', () => {
     ).map(
       ([asked, hours]) =>
         [
-          `heartbeat after an interval of ${asked} s`,
-          (random: number) => schedule.nextHeartbeatMs(asked, random),
+          `heartbeat for a requested interval of ${asked} s`,
           hours * HOUR * 0.95,
           hours * HOUR * 1.05,
-        ] as [string, (random: number) => number, number, number],
+          (random: number) => schedule.nextHeartbeatMs(asked, random),
+        ] as [string, number, number, (random: number) => number],
     ),
-  ])('%s', (_name, call, low, high) => {
+  ])('%s is from %d to %d ms', (_name, low, high, call) => {
     expect(call(0)).toBeCloseTo(low, 3);
     expect(call(1)).toBeCloseTo(high, 3);
   });

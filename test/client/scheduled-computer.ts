@@ -43,7 +43,7 @@ export class Run {
   hasFailedWrites = false;
   /** Clicks on Activate whose call has not begun. */
   clicks = 0;
-  /** The labels of the activations that were sent for a click, each of which has its own. */
+  /** The labels of the activations that were sent for a click. Each click has its own label. */
   readonly sentLabels = new Set<string>();
   /** The labels of the activations that the client may repeat, because the machine limit refused them. */
   readonly waitingLabels = new Set<string>();
@@ -156,7 +156,7 @@ export class Run {
     return response;
   };
 
-  /** Checks that an activation is sent for a click, and again only while the machine limit refuses it or no answer arrives. */
+  /** Checks that an activation is sent for a click, and repeated only from a refusal by the machine limit until a final answer. */
   #checkAskedFor(label: string): void {
     const isRepeated = this.sentLabels.has(label);
     if (!isRepeated) this.clicks -= 1;
@@ -267,7 +267,7 @@ export class ScheduledComputer {
   /** Starts the application. Unless stopped, it must run until the stored `offline_until`, also without a network. */
   async open(): Promise<void> {
     const { license, stopped } = this.disk;
-    // To the client, the time that the confirmation took to arrive looks like a clock that is ahead.
+    // To the client, the time that a confirmation took to arrive looks like a clock that is ahead, so it may run that much longer.
     const isLate = license && this.time.wall > Date.parse(license.offline_until) + CALL_TIMEOUT_MS;
     const run = new Run(this);
     this.run = run;

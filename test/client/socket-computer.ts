@@ -10,7 +10,7 @@ export interface Attempt {
   path: Path;
   /** The time of the monotonic clock. */
   when: number;
-  /** `when` without the time asleep: a timer that became due during sleep fires at the wake-up. */
+  /** `when` without the time asleep, for pauses between calls: a timer that is due during sleep fires at the wake-up. */
   awake: number;
   /** The status of the application at that time. */
   status: Status['kind'];
@@ -143,7 +143,7 @@ export class SocketComputer extends Computer {
     });
   }
 
-  /** The real `fetch`. A call is over when the client aborts it or has read it. */
+  /** The real `fetch`. The client aborts the signal at the end of each call, also after it has read the response. */
   #fetch = (url: string, init: RequestInit): Promise<Response> => {
     const { pathname } = new URL(url);
     const { kind } = this.client.status;

@@ -6,7 +6,7 @@ import { at, FakeTime, START } from './harness.js';
 
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** Makes the time seen by a computer. All arguments are seconds; `wall`, the clock, and `highest` count from START. */
+/** Makes the time seen by a computer. All arguments are seconds; `wall` (the clock) and `highest` count from START. */
 function makeSeenTime(wall: number, highest: number | null, ahead = 0) {
   const time = new FakeTime(START + wall * 1_000);
   const stored: StoredTime = {
@@ -119,7 +119,7 @@ describe('an RFC 3339 time', () => {
     ['2026-11-20T13:00:00Z'],
   ])('%p is not a time', (value) => expect(parseTime(value)).toBeUndefined());
 
-  test('is written from 1970 to the end of the year 9999', () => {
+  test('is limited to the years 1970 to 9999 before it is written', () => {
     expect([-1, 0, START, LATEST, LATEST + 1].map(representable)).toEqual([0, 0, START, LATEST, LATEST]);
     expect(parseTime(formatTime(LATEST))).toBe(LATEST);
   });

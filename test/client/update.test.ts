@@ -239,7 +239,7 @@ test('only the first sixteen well-formed signatures are verified', () => {
   expect(signersOf(signed, malformed, trusted)).toEqual([]);
 });
 
-test('versions are compared part by part as numbers', () => {
+test('a version has one to four numbers, and versions are compared part by part as numbers', () => {
   expect(isAbove('3.10', '3.9.9')).toBe(true);
   expect(isAbove('3.2', '3.2.0.0')).toBe(false);
   expect(isAbove('3.2.0.1', '3.2')).toBe(true);

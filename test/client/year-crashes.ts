@@ -1,6 +1,6 @@
 import type { Run } from './year-guarantees.js';
 
-/** Checks the crashes of a year: no signature is sent again after a confirmed heartbeat with it, or after the user has opted out. */
+/** Checks the crashes of a year: no signature is sent again after a confirmed heartbeat with it, or after the user opted out. */
 export class Crashes {
   /** The number of heartbeats with a signature that the service has received, as `findWronglySent` counts them. */
   sent = 0;

@@ -14,11 +14,11 @@ const untrusted = makeKey();
 
 type FaultAction = (service: MisbehavingService, random: Random) => unknown;
 
-/** Makes invalid manifests, by the reason for which the client refuses them. `seen` is the sequence of a valid one that it has seen. */
+/** Makes invalid manifests, by the reason of the refusal. `seen` is the sequence of a valid manifest that the client has seen. */
 const INVALID_MANIFESTS = {
   sequence_too_low: ({ key }) => manifest({ sequence: 0, version: INVALID_VERSION }, [key]),
   equivocation: ({ key }, seen) => manifest({ sequence: seen, version: INVALID_VERSION }, [key]),
-  // Also for a clock that is a year behind. It has a new sequence, because the client checks the sequence first.
+  // It is expired also by a clock that is a year behind. Its sequence is new, because the client checks the sequence first.
   expired: (service) => {
     const [sequence, expires_at] = [++service.sequence, at(START - 366 * DAY)];
     return manifest({ sequence, version: INVALID_VERSION, expires_at }, [service.key]);

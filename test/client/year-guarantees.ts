@@ -127,7 +127,7 @@ function isRequested(call: Attempt, before: Attempt | undefined): boolean {
 }
 
 /**
- * Whether the client repeats the activation of the last click, which the machine limit refused. Activations after it that the answer
+ * Whether the client repeats the activation of the last click, which the machine limit refused. Later activations that the answer
  * to a heartbeat requested do not count: they neither begin nor delay the repetitions.
  */
 function isRepetitionOfClick(call: Attempt, earlier: readonly Attempt[]): boolean {
@@ -154,7 +154,7 @@ const MEMBERS: Record<Path, string[]> = {
   '/v1/manifest': [],
 };
 export const TELEMETRY = ['app_version', 'arch', 'camera_count', 'crash_kind', 'crash_label'];
-/** Because it uses no cache, `fetch` adds `cache-control` and `pragma`. */
+/** The headers that a request may have. `fetch` adds `cache-control` and `pragma`, because it uses no cache. */
 const HEADERS =
   'accept accept-encoding accept-language cache-control connection host pragma sec-fetch-mode user-agent content-length content-type';
 
