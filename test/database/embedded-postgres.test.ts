@@ -20,7 +20,7 @@ let cluster: string;
 const children: ChildProcess[] = [];
 
 beforeEach(() => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), 'mooring-postgres-'))); // of mode 0700
+  folder = realpathSync(mkdtempSync(join(tmpdir(), 'mooring-postgres-')));
   dataDir = join(folder, 'data');
   cluster = join(dataDir, 'postgres');
 });
@@ -178,7 +178,7 @@ test.each([
     'names a foreign live process',
     (lines: string[], foreign: number) => [String(foreign), ...lines.slice(1)],
   ],
-  ['was emptied by a crash of the machine', () => []],
+  ['was emptied by a crash of the computer', () => []],
 ])('a postmaster.pid that %s is ignored', async (_, changeLines) => {
   const { pid } = await startOrphan();
   const file = join(cluster, 'postmaster.pid');

@@ -22,7 +22,7 @@ import { signInStaff } from '../support-api/harness.js';
  * bench/growth/growth.mjs measures the times, up to ten million.
  */
 
-/** The 8 KB pages that a statement may read for each returned row: about four for each index lookup, of which it may have fifteen. */
+/** The 8 KB pages that a statement may read for each returned row: about four for each index lookup, with up to 15 lookups. */
 const MAX_PAGES_PER_ROW = 60;
 
 interface Plan {
@@ -88,7 +88,7 @@ async function explain({ text, values }: Statement): Promise<{ fullScans: string
   }
 }
 
-/** Returns the values of a statement; of an insert, whose rows exist already, with new ids. */
+/** Returns the values of a statement. An insert gets new ids, because its rows exist already. */
 function withNewIds(text: string, values: unknown[] | undefined): unknown[] | undefined {
   if (!/^\s*insert into \w+ \(id,/.test(text)) return values;
   const [ids, ...others] = values as [string[], ...unknown[]];

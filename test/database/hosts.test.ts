@@ -21,7 +21,7 @@ const unusedPort = await freePort();
 await query(database.url, `create role comma login password '${PASSWORD}'`);
 afterThisFile(() => query(database.url, 'drop role comma'));
 
-/** Returns a URL of the database with these hosts, in which PORT is that of the server. */
+/** Returns a URL of the database with these hosts, in which PORT stands for the port of the server. */
 const urlWith = (hosts: string, url = database.url) =>
   databaseUrl('DATABASE_URL', url.replace(/@[^/]+/, `@${hosts.replaceAll('PORT', port)}`));
 const currentUser = (url: string) =>
@@ -37,6 +37,7 @@ describe('a connection finds the server behind', () => {
     ['an unknown name', () => `none.invalid:PORT,127.0.0.1:PORT`, ['unreachable', 'primary']],
     ['two names of one server', () => 'localhost:PORT,127.0.0.1:PORT', ['primary', 'primary']],
   ])('%s', async (_what, hosts, roles) => {
+    // `databaseUrl` adds the parameter for hosts that are not local, but the server has no TLS.
     const url = urlWith(hosts()).replace('?sslmode=verify-full', '');
     expect((await currentUser(url)).name).toBe('mooring');
     expect(rolesOf(url)).toEqual(roles);

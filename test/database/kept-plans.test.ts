@@ -7,7 +7,7 @@ import { Service } from '../support/harness.js';
 
 /*
  * PostgreSQL plans the first five executions of a prepared statement one by one. Then it keeps a plan, unless the plans for single
- * values seem to be much cheaper. For statements of a fraction of a millisecond that would cost most of their time.
+ * values seem to be much cheaper. Planning each execution would take most of the time of these short statements.
  */
 
 /** The executions that PostgreSQL always plans. */

@@ -62,7 +62,7 @@ test('a job that runs three days early erases nothing, and is enqueued again for
   expect(await emailOf()).toBeNull();
 });
 
-test('if the clocks differ, a job erases nothing and is enqueued again within an hour, and it erases after they agree', async () => {
+test('if the clocks differ, a job erases nothing and is enqueued again for a time within an hour, and it erases after they agree', async () => {
   const { id } = await erasures.request(ADA);
   service.clock.advance(3 * DAY_MS);
   const agrees = jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);

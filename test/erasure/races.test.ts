@@ -78,7 +78,7 @@ test.each(ROUNDS)(
       () => service.activate(license, 'third'),
       () => purchases.record({ transaction_id, status: 'paid', email }),
     ];
-    // In each round the erasure is at another position among the others.
+    // The erasure takes each position among the changes in turn.
     const erasure = () => carryOut(id);
     const order = changes.toSpliced(round % (changes.length + 1), 0, erasure);
     await Promise.all(order.map((each) => each()));

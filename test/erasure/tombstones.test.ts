@@ -80,7 +80,7 @@ test('the file is written before the commit: an erasure whose commit fails is in
   expect(await emailOf(bought)).toBeNull();
 });
 
-test('a request whose commit failed and that was then cancelled erases nothing, also at the next start', async () => {
+test('a request that was cancelled after the commit of its erasure failed erases nothing, also at the next start', async () => {
   const { bought } = await createHolder('stays@leak.example');
   await failCommits();
   const { id } = await service.app.get(ErasureService).request('stays@leak.example', AUDIT_CONTEXT);
@@ -92,7 +92,7 @@ test('a request whose commit failed and that was then cancelled erases nothing, 
   expect(await emailOf(bought)).toBe('stays@leak.example');
 });
 
-test('a request whose commit failed is carried out by the next start, with its receipt', async () => {
+test('a request whose erasure failed at its commit is carried out by the next start, with its receipt', async () => {
   const { bought } = await createHolder('killed@leak.example');
   await failCommits();
   const { id } = await service.app.get(ErasureService).request('killed@leak.example', AUDIT_CONTEXT);
