@@ -64,8 +64,8 @@ test('an event waits for the one before it of its license, and not for those of 
   const other = await service.issue({ email: 'other@example.com' });
   await service.activate(other, 'one');
   await receiver.until(2, of(other.license_id));
-  const before = (await receiver.until(2, of(blocked.license_id))).slice(1);
-  expect(new Set(typesOf(before))).toEqual(new Set(['activation.created']));
+  const attemptsAfterIssue = (await receiver.until(2, of(blocked.license_id))).slice(1);
+  expect(new Set(typesOf(attemptsAfterIssue))).toEqual(new Set(['activation.created']));
   receiver.answering = () => 204;
   service.clock.advance(DAY_MS);
   await untilSent(service);
@@ -115,7 +115,7 @@ test('after four days an event is given up, the next one is attempted, and both 
   await service.activate(license, 'one');
   const warnings = async () => {
     const monitored = service.app.get(WarningsService);
-    return monitored.derive(await monitored.readState()).filter((each) => /vents/.test(each));
+    return monitored.derive(await monitored.readState()).filter((each) => /events/i.test(each));
   };
   for (let attempts = 1; attempts <= 3; attempts += 1) {
     await untilFailed(license.license_id, attempts);
@@ -223,7 +223,7 @@ test.each([
   [['resend', 'x'], 2, 'Each argument must be an id, such as 0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6.'],
   [['resend', '--since', '2030-01-01'], 1, 'No recorded event was selected: `events list` shows them.'],
   [['list', '--license', 'x'], 2, '--license must be an id, such as 0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6.'],
-])('mooring events %j has the exit code %i', async (args, code, sentence) => {
+])('mooring events %j has the exit code %i and prints one sentence', async (args, code, sentence) => {
   const run = await mooring('events', ...args);
   expect([run.code, run.stderr.trim()]).toEqual([code, sentence]);
 });
@@ -368,10 +368,10 @@ test('two instances send each event once, and the events of a license in their o
   await untilSent(service);
   expect(receiver.received).toHaveLength(80);
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(80);
-  const positions = await service.sql<{ id: string }>('select id from outgoing_event order by position');
+  const inOrder = await service.sql<{ id: string }>('select id from outgoing_event order by position');
   for (const { license_id } of licenses) {
     const received = receiver.received.filter(of(license_id)).map(({ id }) => id);
-    expect(received).toEqual(positions.map(({ id }) => id).filter((id) => received.includes(id)));
+    expect(received).toEqual(inOrder.map(({ id }) => id).filter((id) => received.includes(id)));
   }
   await second.close();
 });
@@ -394,7 +394,7 @@ test('an instance that shuts down abandons an attempt without counting it, and t
   await stopping.service.app.close();
   const end = JSON.parse(stopping.service.logged.find((line) => line.includes('events ended'))!);
   expect(end).toMatchObject({ done: 0, milliseconds: expect.any(Number) });
-  expect(end.milliseconds).toBeLessThan(performance.now());
+  expect(end.milliseconds).toBeLessThan(performance.now()); // the age of this process
   expect(stopping.service.logged.join('')).not.toContain('event not delivered');
   const [event] = await receiver.until(1, of(license_id));
   expect(event!.id).toBe(abandoned!.id);

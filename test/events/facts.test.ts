@@ -70,7 +70,7 @@ async function activated(machines = 1, machines_allowed = machines) {
   };
 }
 
-test('issue by staff, by a purchase and by an import are license.issued', async () => {
+test('an issue by staff, by a purchase or by an import is license.issued', async () => {
   const { license_id } = await service.issue({ email: newEmail() });
   expect(await eventsOf(license_id)).toEqual([['license.issued', {}]]);
   const sold = await record('pi_canary_issue', 'paid');
@@ -176,7 +176,7 @@ test('a release by the holder, by staff and by retention is activation.released 
   service.clock.set(NOW);
 });
 
-test('a refund, a revocation and its correction are license.ended and license.reinstated', async () => {
+test('a refund and a revocation are license.ended, and the correction of a revocation is license.reinstated', async () => {
   const { license_id } = await record('pi_canary_refund', 'paid');
   await record('pi_canary_refund', 'refunded');
   await record('pi_canary_refund', 'refunded');
@@ -206,7 +206,7 @@ test('a correction of an expired license happened at its own time, not at that o
   expect(await timesOf(license_id, 'license.reinstated')).toEqual([at, at]);
 });
 
-test('a refund that is reported before its purchase is license.issued and license.ended', async () => {
+test('if a refund is reported before its purchase, the purchase is license.issued and license.ended', async () => {
   await record('pi_canary_early', 'refunded');
   const { license_id } = await record('pi_canary_early', 'paid');
   expect(await eventsOf(license_id!)).toEqual([
@@ -220,7 +220,7 @@ test('an erasure is license.ended and license.erased, and only license.erased if
   const ended = await activated(1);
   await service.setLicense(ended.license_id, { staff_status: 'revoked' });
   const erasures = service.app.get(ErasureService);
-  // A year ahead, the job of the request is not due by the clock of the database, so it does not run before this test does it.
+  // A year ahead, the job of the request is not due by the clock of the database, so only this test carries the request out.
   service.clock.advance(365 * DAY_MS);
   const erased_at = service.clock.now();
   for (const { email } of [valid, ended])
@@ -268,7 +268,7 @@ const EVENT_OF_ACTION: Record<AuditAction, EventType | null> = {
   'erasure.run': 'license.erased',
   'manifest.publish': 'manifest.published',
   'manifest.withdraw': 'manifest.published',
-  // By the status in the change: a revocation, its correction, a payment or a refund.
+  // The status in the change decides: only a revocation (license.set) and a refund (purchase.record) cause this event.
   'license.set': 'license.ended',
   'purchase.record': 'license.ended',
   'license.rekey': null,
@@ -305,15 +305,15 @@ test('each audited action that is a fact of an event has its event', async () =>
   );
   const events = sending.receiver.received;
   for (const { action, license_id, change } of seen) {
-    const isNoEnd =
+    const endsNoLicense =
       (action === 'license.set' && change['staff_status'] !== 'revoked') ||
       (action === 'purchase.record' && (change['status'] !== 'refunded' || !license_id));
-    if (isNoEnd) continue;
+    if (endsNoLicense) continue;
     const type = EVENT_OF_ACTION[action as AuditAction];
     const ids = { license_id, activation_id: change['activation_id'], sequence: change['sequence'] };
-    const isIts = (data: Readonly<Record<string, unknown>>) =>
+    const isOfAction = (data: Readonly<Record<string, unknown>>) =>
       Object.entries(ids).every(([name, value]) => (value ?? null) === null || data[name] === value);
-    expect(events.filter((event) => event.type === type && isIts(event.data))).not.toEqual([]);
+    expect(events.filter((event) => event.type === type && isOfAction(event.data))).not.toEqual([]);
   }
 });
 

@@ -31,7 +31,7 @@ afterEach(async () => {
   Object.assign(EVENT_TIMES, times);
 });
 
-test('an instance without events looks for new ones after the pause for this', async () => {
+test('an instance without waiting events looks for new ones after pollMs, not after failurePauseMs', async () => {
   await startWith({ pollMs: 5, failurePauseMs: ENDLESS_MS });
   for (let count = 1; count <= 3; count += 1) {
     await sending.service.issue();
@@ -66,7 +66,7 @@ test('after a round with a delivery the next one follows at once', async () => {
   await receiver.until(2 * count);
 });
 
-test('after a round without a delivery the next one follows after the pause for this', async () => {
+test('after a round without a delivery the next one follows after failurePauseMs, not after pollMs', async () => {
   await startWith({ pollMs: 5, failurePauseMs: 5 });
   const { service, receiver } = sending;
   receiver.answering = () => {
