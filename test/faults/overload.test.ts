@@ -11,7 +11,7 @@ const CONCURRENT_CALLS = 400;
 const MIN_REFUSALS = 2_000;
 /**
  * The shortest `retry-after` in seconds of a refusal because of load; test/unit/return-times.test.ts checks how the times are
- * spread. On a slow computer some calls exceed the time limit of the database, and have a shorter one.
+ * spread. On a slow computer some calls exceed the time limit of the database; their `retry-after` is shorter.
  */
 const MIN_RETRY_AFTER = { load: 60, database: 5 };
 const lowLimits = fileURLToPath(new URL('../support/processes/low-limits.mjs', import.meta.url));

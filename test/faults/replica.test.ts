@@ -250,8 +250,8 @@ test('a heartbeat that waits for a failing replica is delayed by less than half 
   const activation = await createActivation();
   await replica.waitUntilCaughtUp();
   const delays: number[] = [];
-  // The shortest of three delays counts. A delay is the difference to a heartbeat that uses the primary at once. Without the
-  // timeout of the replica, only the next longer one (`REQUEST_TIMEOUTS_MS.silence`, 900 ms) would end the wait.
+  // The shortest of three delays counts. A delay is the difference to a heartbeat that uses the primary at once. The limit is
+  // between the timeout of the replica (100 ms) and the next longer one that would end the wait in production (`silence`, 900 ms).
   while (delays.length < 3) {
     await waitForWarnings(service, []);
     replica.freeze();

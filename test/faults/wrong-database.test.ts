@@ -89,7 +89,7 @@ test('a connection whose server reports that it is a standby is closed', async (
   expect((await connectionError).message).toBe('Connection terminated: the server is a standby');
 });
 
-test('without a password, the connection is closed at once, and PostgreSQL does not wait for one', async () => {
+test('without a password, the connection is closed at once, and PostgreSQL does not wait for a password', async () => {
   const database = await createDatabase();
   const url = Object.assign(new URL(database.url), { password: '' }).href;
   const client = new SearchingClient(url);
