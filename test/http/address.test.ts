@@ -206,7 +206,7 @@ async function sendAllRequests(): Promise<void> {
   await askAndRecord('POST', PURCHASES, 'x'.repeat(66_000), signatureHeaders(''));
   await askAndRecord('GET', `/nowhere/${IDENTITY.email}/${CLIENT_ADDRESS}`);
   await askAndRecord('GET', `/%zz/${IDENTITY.email}`);
-  // An internal error: a missing column. An outage: a lock that is not released.
+  // Internal errors: missing columns and a missing table. After them an outage: a lock that is not released.
   await database.query('alter table activation rename column hostname_hint to gone');
   await database.query('alter table telemetry_inbox rename to gone');
   await database.query('alter table purchase rename column paid to gone');
@@ -493,7 +493,7 @@ describe('the search itself', () => {
       found.filter((line) => line.includes('/pg_wal/')).map((line) => line.replace(/^[^:]*: /, '')),
     );
     expect([...inHeap].toSorted()).toEqual(names(planted()));
-    // In the write-ahead log other bytes may follow a value without a gap, so a form that is searched as a whole word may be missed.
+    // In the write-ahead log other bytes may follow a value without a gap, so a form that is searched as a word may be missed.
     const otherForms = names(planted().filter((form) => !isWord(form)));
     expect([...inWal].toSorted()).toEqual(expect.arrayContaining(otherForms));
   });

@@ -5,7 +5,7 @@ import { exchange, expectProblem } from '../support/http/raw-http.js';
 
 /** A text in the sent values that no response may contain. */
 const CANARY = 'kanari-5f1c';
-/** The largest body that the service accepts. */
+/** The largest body that these routes accept. */
 const MAX_BODY_BYTES = 16 * 1024;
 
 /** The number of machines that were activated after a test. */
@@ -23,7 +23,7 @@ afterEach(async () => {
   expect(service.logged.join('')).not.toContain(CANARY);
 });
 
-/** The routes with a request body, each with a valid one. */
+/** Routes with a request body, and a valid body for each. */
 const bodies: [path: string, body: Record<string, unknown>][] = [
   ['/v1/activate', activation(license)],
   ['/v1/heartbeat', { token, app_version: '3.2.0', telemetry: { arch: 'arm64' } }],
@@ -48,7 +48,7 @@ const VALID_BODY_STATUSES: [RegExp, number][] = [
 const post = (path: string, body: unknown, headers = {}) =>
   service.call('POST', path, body, { ...bearer, ...headers });
 
-/** Checks what all refusals have in common; `call` has checked the schema of the response. */
+/** Checks what all responses have in common; `call` has checked the schema of the response. */
 function expectHarmless(answer: Answer): void {
   expect(answer.status).toBeLessThan(500);
   expect(answer.text).not.toContain(CANARY);

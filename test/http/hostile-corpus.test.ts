@@ -17,8 +17,8 @@ const linesSince = (before: number) =>
   service.logged.slice(before).flatMap((line) => line.split('\n').filter((each) => each !== ''));
 
 /**
- * Expects documented responses, at most one log line for each request in `sent`, no error and no text of the corpus
- * in the log, and a service that still works.
+ * Expects documented responses, at most one log line for each request in `sent`, no error and none of the words `smuggled`
+ * and `garbage` of the corpus in the log, and a service that still works.
  * @param before the number of log entries before the request
  */
 async function expectHarmless(sent: Buffer, answers: readonly RawAnswer[], before: number): Promise<void> {

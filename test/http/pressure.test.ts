@@ -86,7 +86,7 @@ test('a request without a slot waits for one, and the newest begins first', asyn
   });
   const get = async (path: string) => (await fetch(`${url}${path}`)).status;
   try {
-    // The rate of answers is measured, of about 160 a second. So there are as many slots as on a slow computer.
+    // By these requests the service measures a rate of about 160 answers a second, so it has the minimum of 100 slots.
     await Promise.all(Array.from({ length: 80 }, () => get('/busy')));
     const running = Array.from({ length: 100 }, () => get('/slow'));
     while (waiting.length < 100) await once(app.server, 'waiting');

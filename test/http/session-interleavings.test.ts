@@ -10,8 +10,8 @@ import { Browser } from '../license-portal/harness.js';
 import { afterThisFile } from '../support/of-this-file.js';
 import { StatementGates, type GatedAnswer } from '../support/statement-gates.js';
 
-/** A request renews a session that is older than this. */
-const RENEWAL_MS = 2 * 60_000;
+/** The age of the session: more than the minute after which a request renews it. */
+const SESSION_AGE_MS = 2 * 60_000;
 const HINT_OF_NEXT_HOLDER = 'laptop of the next holder';
 const OPERATIONS = [
   'read',
@@ -55,7 +55,7 @@ class HolderCase {
       await browser.call('POST', '/session', { email: license.email, code });
     }
     const erasure = await service.app.get(ErasureService).request(license.email);
-    service.clock.advance(RENEWAL_MS);
+    service.clock.advance(SESSION_AGE_MS);
     const gates = new StatementGates(service, scheduler);
     const cookie = browser.cookies.get('mooring_holder')!;
     return new HolderCase(gates, kind, license, await codeFor(license.email), cookie, erasure.id);

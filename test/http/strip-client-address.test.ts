@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { FORWARDING_HEADERS } from '../support/canary-addresses.js';
 import { Service } from '../support/harness.js';
 
-/** Headers of a browser, and one of a name that no list of forwarding headers contains. */
+/** Headers that the service does not read: those of a browser, and one whose name is in no list of forwarding headers. */
 const UNREAD = {
   'user-agent': 'KanariAgent/5.1',
   'sec-ch-ua-platform': '"macOS"',
