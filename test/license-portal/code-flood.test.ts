@@ -47,7 +47,7 @@ const countCodeJobs = async (condition = 'true') =>
       where task_identifier = 'mail_sign_in_code' and ${condition}`)
   ).length;
 /**
- * Counts the requests that the limits accept from now on. The responses do not show this number: on an overloaded machine
+ * Counts the requests that the limits accept from now on. The responses do not show this number: on an overloaded computer
  * an accepted request may be answered 503 too.
  */
 function countAccepted(): () => number {
@@ -187,8 +187,7 @@ describe('a holder who is signed in with a key', () => {
 
     const answer = await retryWhileUnavailable(() => requestCode(holder, ` ${license.email.toUpperCase()} `));
     expect([answer.status, answer.json]).toEqual([202, { sent_to: license.email }]);
-    // The mailbox also has the codes that others requested.
-    // The cookie has the id of the code, which its job is about.
+    // The mailbox also has the codes that others requested. The cookie has the id of this code, by which its job is found.
     const [job] = await harness.jobs.untilDone('sign_in_code', holder.cookies.get('__Host-mooring_code')!);
     const mail = await harness.smtp.untilAccepted(({ headers }) =>
       headers['message-id']!.includes(job!.mail_id),

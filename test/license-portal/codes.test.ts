@@ -66,7 +66,7 @@ test('a code works once, and then its cookie is deleted', async () => {
 test('of ten concurrent sign-ins with a code one succeeds', async () => {
   const { email, browser, code } = await requestCode();
   const answers = await Promise.all(Array.from({ length: 10 }, () => signIn(browser, email, code)));
-  // On an overloaded machine some are answered 503 instead of 403.
+  // On an overloaded computer some are answered 503 instead of 403.
   expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
   expect(await service.sql('select 1 from session where email = $1', [email])).toHaveLength(1);
 });

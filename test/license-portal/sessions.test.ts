@@ -283,7 +283,7 @@ describe('a session by key ends', () => {
     });
     await staff.untilWaiting(signIn);
     await staff.commit();
-    // On an overloaded machine the answer may be 503.
+    // On an overloaded computer the answer may be 503.
     expect([404, 503]).toContain((await signIn).status);
     const sessions = await service.sql('select 1 from session where license_id = $1', [license.license_id]);
     expect(sessions).toEqual([]);

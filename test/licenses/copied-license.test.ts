@@ -17,7 +17,7 @@ const activeMachineIds = async ({ license_id }: { license_id: string }) => {
   );
 };
 
-/** A license for one machine, its active machine, and five other machines with a copy of its state file. */
+/** A license for one machine, its active machine with its token, and five copies of the state file. `exp` is in milliseconds. */
 async function copyToFive() {
   const license = await service.issue();
   const owner = await ConnectedComputer.create(service, 'the owner');

@@ -145,7 +145,7 @@ describe('the report of Paddle', () => {
       `1002-2002,5,My App,bob@paddle.example,ABCDEF02-23456789-ABCDEF02,03/04/2023,1,8,${reason}`,
       '',
     ]);
-    // It may have been mended, so the next run of the first file does not replace it.
+    // The file of refused rows may have been mended, so another import of the first file does not replace it.
     expect(await importFile(name, ...only, '--refused', refused)).toMatchObject({
       code: 1,
       stdout: '',
