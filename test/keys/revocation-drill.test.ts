@@ -69,8 +69,8 @@ test('keys revoke --dry-run counts active machines by how their licenses changed
   for (const id of [withNewAddress!, withBoth!]) {
     await terminal.json(['license', 'set', id, '--email', `new-${id}@example.com`, ...REASON_ARGS]);
   }
-  const activation = computers[4]!.activation;
-  await service.app.get(ReleaseService).release(activation, { actor: 'test', reason: 'a drill' });
+  const { activationId } = computers[4]!;
+  await service.app.get(ReleaseService).release(activationId, { actor: 'test', reason: 'a drill' });
 
   const before = [await listKeys(), await readActivations()];
   const [active, next] = [await kidInState('active'), await kidInState('next')];
@@ -147,13 +147,13 @@ test('after the revocation each machine activates again in the background and ke
   // The service reloads the keys before a heartbeat can renew a token with the active key.
   await service.app.get(KeyRing).reload();
   const affected = computers.slice(0, 5);
-  const ids = affected.map(({ activation }) => activation);
+  const ids = affected.map(({ activationId }) => activationId);
   for (const computer of affected) computer.startHeartbeats();
   while (!affected.every((computer) => computer.activationResponses.length > 1)) await pause(20);
   for (const computer of affected) await computer.stopHeartbeats();
 
   for (const [i, computer] of affected.entries()) {
-    expect(computer.activation).toBe(ids[i]);
+    expect(computer.activationId).toBe(ids[i]);
     expect(new Set(computer.states.map(({ kind }) => kind))).toEqual(new Set(['not_activated', 'running']));
     const repeatedActivations = computer.activationResponses.slice(1);
     // The released machine is refused, and runs until its token ends.

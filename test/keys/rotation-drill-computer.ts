@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { MooringClient, type ClientOptions, type Status, type UpdateCheck } from '../../client/src/client.js';
 import { machineId } from '../support/harness.js';
-import { activationOf, kidOf } from './rotation-drill.js';
+import { activationIdOf, kidOf } from './rotation-drill.js';
 import { afterThisFile } from '../support/of-this-file.js';
 
 interface ActivationResponse {
@@ -56,8 +56,8 @@ export class Computer {
     return kidOf(this.#token);
   }
 
-  get activation(): string {
-    return activationOf(this.#token);
+  get activationId(): string {
+    return activationIdOf(this.#token);
   }
 
   /** Activates with the license that a user types, by default with the license of the computer. */

@@ -24,7 +24,7 @@ export interface Refusal extends Answer {
 }
 
 export const kidOf = (token: string): string => headerOf(token).kid;
-export const activationOf = (token: string): string => claimsOf(token).sub;
+export const activationIdOf = (token: string): string => claimsOf(token).sub;
 
 const part = (token: string, i: number) => Buffer.from(token.split('.')[i]!, 'base64url').toString();
 const headerOf = (token: string) => JSON.parse(part(token, 0)) as { kid: string };
