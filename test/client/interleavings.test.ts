@@ -53,7 +53,7 @@ const scenario = (commands: Command[]): fc.Arbitrary<Command[]> =>
   );
 const ALL = Object.keys(COMMANDS) as Command[];
 
-/** Runs commands in any order, and then checks that everything works again. */
+/** Runs commands concurrently, in the order of the scheduler, and then checks that everything works again. */
 async function runCommands(
   scheduler: fc.Scheduler,
   computer: ScheduledComputer,
@@ -88,7 +88,7 @@ async function runCommands(
   expect(computer.violations).toEqual([]);
 }
 
-test('no order of answers, clicks, restarts and failing writes stops a paid application or brings an older state back', () =>
+test('no order of answers, clicks, restarts and failing reads and writes stops a paid application or brings an older state back', () =>
   fc.assert(
     fc.asyncProperty(fc.scheduler(), faults(oneIn(4)), scenario(ALL), async (scheduler, faulty, commands) => {
       const computer = new ScheduledComputer(scheduler);

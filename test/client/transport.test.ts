@@ -147,7 +147,7 @@ describe('the base address', () => {
 });
 
 describe('an answer', () => {
-  const LIMIT = 256 * 1_024;
+  const LIMIT_BYTES = 256 * 1_024;
   const call = (fetch: Fetch, baseUrl = 'https://license.example') => {
     const { clock, timers } = new FakeTime();
     const dependencies = { fetch, clock, timers, signal: new AbortController().signal };
@@ -188,8 +188,8 @@ describe('an answer', () => {
   });
 
   test('has at most 256 KiB of UTF-8', async () => {
-    expect(await answered('x'.repeat(LIMIT))).toMatchObject({ kind: 'answer' });
-    expect(await answered('x'.repeat(LIMIT + 1))).toMatchObject({
+    expect(await answered('x'.repeat(LIMIT_BYTES))).toMatchObject({ kind: 'answer' });
+    expect(await answered('x'.repeat(LIMIT_BYTES + 1))).toMatchObject({
       reason: 'answer too large',
       hasResponse: true,
     });
