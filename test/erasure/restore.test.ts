@@ -155,6 +155,7 @@ test('an erased person who bought again has the new license and no other data', 
 test('no other personal data is restored, also not in waiting mails', async () => {
   // The address is stored for the receipt of the repeated erasure until the receipt is sent.
   await waitForSentMails(restoredService);
+  // The rows of the purchase `second`, which Ada made after her erasure, are left out.
   const rows = (await everyRow(restoredService.database)).filter(
     (row) => !row.includes(second) && !row.includes(',second,'),
   );
@@ -294,6 +295,7 @@ test('a start waits for a statement of the replay that takes longer than a state
   const end = () => void (state.hasEnded = true);
   const starting = withLimits({ statement: 300 }, () => Service.start({ databaseUrl: url }));
   starting.then(end, end);
+  // 900 ms is three times the time limit of a statement that a request has here.
   const longWaits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
                      and clock_timestamp() > query_start + interval '900 ms'`;
   await until(async () => state.hasEnded || (await query(url, longWaits)).length > 0);

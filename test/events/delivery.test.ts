@@ -177,7 +177,7 @@ test('while the clock is ahead no event is given up, and once it is right an eve
   receiver.answering = () => 500;
   const license = await service.issue();
   await untilFailed(license.license_id, 1);
-  // An event that has time left is attempted in the same round.
+  // The other event is queued by the wrong clock, so it is attempted in the round in which the first one would be given up.
   const other = await service.issue();
   await untilFailed(other.license_id, 1);
   const queued = 'update outgoing_event set queued_at = $1 where license_id = $2';

@@ -45,9 +45,9 @@ const over = new AbortController();
 const database = await createDatabase();
 const pool = new pg.Pool({ connectionString: database.url, max: 1 });
 const receiver = await EventReceiver.start();
-for (let instance = 0; instance < INSTANCES; instance += 1) ports.push(await freePort());
-const instance = start(ports[0]!, receiver.settings);
-await instance.ready();
+for (let count = 0; count < INSTANCES; count += 1) ports.push(await freePort());
+const firstInstance = start(ports[0]!, receiver.settings);
+await firstInstance.ready();
 const steadyPort = await freePort();
 await start(steadyPort, {}).ready();
 const config = new Config({ NODE_ENV: 'development', DATA_DIR: directory, DATABASE_URL: database.url });
@@ -55,7 +55,7 @@ const keys = new LicenseKeys(await licenseKeySecret(config), config.licenseKeyPr
 const terminal = new Terminal({ DATABASE_URL: database.url, DATA_DIR: directory });
 await terminal.run(['staff', 'add', 'grace@example.com', '--role', 'admin']);
 const token = (await terminal.run(['staff', 'token', 'grace@example.com', '--json'])).json.token as string;
-await end(instance);
+await end(firstInstance);
 afterAll(async () => {
   over.abort();
   await Promise.all([...running].map(async (instance) => end(instance)));

@@ -180,6 +180,7 @@ test('an import waits for another import, and requests do not wait for imports',
   const other = await service.database.connect();
   const state = { isFinished: false };
   try {
+    // An import holds this lock.
     await other.query('begin; lock table license in share update exclusive mode');
     const running = importRows([row(newKey())]).finally(() => (state.isFinished = true));
     const waiting = "select 1 from pg_locks where relation = 'license'::regclass and not granted";
