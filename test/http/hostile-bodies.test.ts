@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { activation, Service, type Answer } from '../support/harness.js';
 import { exchange, expectProblem } from '../support/http/raw-http.js';
 
-/** A text in the sent values that no response may contain. */
+/** A text in the sent values that no response and no log line may contain. */
 const CANARY = 'kanari-5f1c';
 /** The largest body that these routes accept. */
 const MAX_BODY_BYTES = 16 * 1024;

@@ -6,7 +6,7 @@ import { activation, machineId, Service } from '../support/harness.js';
 import { documentedRoutes } from '../support/http/openapi.js';
 import { exchange, expectProblem, open, request } from '../support/http/raw-http.js';
 
-/** A text in the sent bytes that no response may contain. hostile-bodies.test.ts tests bodies. */
+/** A text in the sent bytes that no response and no log line may contain. hostile-bodies.test.ts tests bodies. */
 const CANARY = 'kanari-5f1c';
 
 /** The number of machines that were activated after a test. */
@@ -117,6 +117,7 @@ describe('invalid and unusual HTTP', () => {
     'GET /v1/manifest HTTP/1.1\r\nhost x\r\n\r\n',
     'GET /v1/manifest HTTP/1.1\r\nhost: x\r\n: x\r\n\r\n',
     'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+    // The beginning of a TLS handshake.
     '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
     'POST /v1/activate HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
     'POST /v1/activate HTTP/1.1\r\nhost: x\r\ncontent-length: -1\r\n\r\n',
