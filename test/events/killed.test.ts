@@ -36,7 +36,7 @@ const random = new Random(seed);
 
 const directory = temporaryFolder();
 const preload = pathToFileURL(join(import.meta.dirname, 'fast-events.mjs')).href;
-/** The ports of the instances that are killed, and of the one that keeps running. */
+/** The ports of the instances that are killed. */
 const ports: number[] = [];
 const running = new Set<ServerProcess>();
 let kills = 0;
@@ -46,6 +46,7 @@ const database = await createDatabase();
 const pool = new pg.Pool({ connectionString: database.url, max: 1 });
 const receiver = await EventReceiver.start();
 for (let count = 0; count < INSTANCES; count += 1) ports.push(await freePort());
+// This instance turns on the recording of events, so that the one without EVENTS_URL records events too.
 const firstInstance = start(ports[0]!, receiver.settings);
 await firstInstance.ready();
 const steadyPort = await freePort();

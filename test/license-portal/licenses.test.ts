@@ -170,7 +170,7 @@ describe('POST licenses/:id/send-key', () => {
     const [mail, ...more] = await keyMails(license.email);
     expect(more).toEqual([]);
     expect(mail!.text).toContain(license.license_key);
-    // The audit trail records actions of staff only.
+    // The audit trail does not record what holders do.
     const trail = `select 1 from audit_event where license_id = $1 and action <> 'license.issue'`;
     expect(await service.sql(trail, [license.license_id])).toEqual([]);
   });
