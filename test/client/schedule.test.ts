@@ -73,7 +73,7 @@ describe('after calls that were not confirmed', () => {
     },
   );
 
-  test('the delay is that of a late restart only while the application waits for one', () => {
+  test('the delay is that of a late restart only while the application waits for the network', () => {
     const end = { kind: 'unconfirmed', retry_after_seconds: undefined } as const;
     expect(schedule.afterCallMs(end, { isLateRestart: true, failures: 2 }, 0)).toBe(MINUTE);
     expect(schedule.afterCallMs(end, { isLateRestart: false, failures: 2 }, 0)).toBeCloseTo(5.4 * HOUR, 3);

@@ -57,7 +57,7 @@ describe('the state file', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test('is read without the temporary files of killed processes, which contain the license key', async () => {
+  test('is read, and the temporary files of killed processes are deleted, because they contain the license key', async () => {
     const folder = temporaryFolder();
     const file = join(folder, 'license.json');
     await writeState(file, stateWith('one'));

@@ -126,7 +126,7 @@ async function enqueueUnsendableMails(): Promise<void> {
 const rowsOf = (ids: readonly string[], rows: readonly string[]) =>
   rows.filter((row) => row.startsWith('public.') && ids.some((id) => row.includes(id)));
 
-test('before the erasure, the search finds both addresses, each label, each machine and the reason of her release request', () => {
+test('before the erasure, the search finds both addresses, each label, each machine and the reason of the release request', () => {
   const forms = search.in(before.join('\n'));
   expect([...forms]).toEqual(
     expect.arrayContaining([ADA, EARLIER, RELEASE_REQUEST_REASON, ...LABELS, ...MACHINES]),

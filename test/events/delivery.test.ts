@@ -108,7 +108,7 @@ test('a failed event is repeated with the same id and bytes and a new signature,
   expect(attempts[0]).toMatchObject({ type: 'license.issued', timestamp: NOW, data: { license_id } });
 });
 
-test('after four days an event is given up, the next one is attempted, and both are listed, warned of and sent again on request', async () => {
+test('after four days an event is given up, listed, warned of and sent again on request, and the next one is attempted', async () => {
   const { receiver } = sending;
   receiver.answering = ({ type }) => (type === 'license.issued' ? 500 : 204);
   const license = await service.issue();

@@ -464,7 +464,7 @@ describe('POST and DELETE erasure', () => {
     expect(await erasureOf(byKey)).not.toBeNull();
   });
 
-  test('has the refusals that all routes of the portal have in common', async () => {
+  test('has the refusals that all writes of the portal have in common', async () => {
     const license = await service.issue({ email: newEmail() });
     const holder = await signInByCode(license.email);
     expect(await commonRefusals(holder, { path: '/erasure' })).toEqual(COMMON_REFUSALS);

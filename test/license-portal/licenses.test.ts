@@ -95,7 +95,7 @@ describe('GET session', () => {
     expect((await readLicenses(await new Browser(service).signInByKey(own))).purchases_kept_until).toBeNull();
   });
 
-  test('is an empty list for an address without a license', async () => {
+  test('has an empty list of licenses for an address without a license', async () => {
     const email = newEmail();
     const { license_id } = await service.issue({ email });
     const holder = await new Browser(service).signInByCode(email);
@@ -257,7 +257,7 @@ describe('POST licenses/:id/send-key', () => {
     }
   });
 
-  test('has the refusals that all routes of the portal have in common', async () => {
+  test('has the refusals that all writes of the portal have in common', async () => {
     const license = await service.issue({ email: newEmail() });
     const holder = await new Browser(service).signInByKey(license);
     const path = `/licenses/${license.license_id}/send-key`;

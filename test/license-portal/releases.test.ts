@@ -127,7 +127,7 @@ describe('POST activations/:id/release-request', () => {
     expect(await readRequests(license.activationId)).toEqual([]);
   });
 
-  test('has the refusals that all routes of the portal have in common', async () => {
+  test('has the refusals that all writes of the portal have in common', async () => {
     const license = await activatedLicense();
     const holder = await new Browser(service).signInByKey(license);
     const path = `/activations/${license.activationId}/release-request`;
@@ -262,7 +262,7 @@ describe('POST activations/:id/release', () => {
     expect(await isActive(service, license.activationId)).toBe(true);
   });
 
-  test('has the refusals that all routes of the portal have in common', async () => {
+  test('has the refusals that all writes of the portal have in common', async () => {
     const license = await activatedLicense();
     const path = `/activations/${license.activationId}/release`;
     expect(await commonRefusals(await signInByCode(license), { path })).toEqual(COMMON_REFUSALS);

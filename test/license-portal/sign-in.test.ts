@@ -174,7 +174,7 @@ describe('the cookies', () => {
   });
 });
 
-test('the routes of a session have the refusals that all routes of the portal have in common', async () => {
+test('the routes of a session have the refusals that all writes of the portal have in common', async () => {
   const license = await service.issue({ email: 'common@example.com' });
   const body = { email: license.email, license_key: license.license_key };
   expect(await commonRefusals(newBrowser(), { path: '/session', body })).toEqual(COMMON_REFUSALS);
