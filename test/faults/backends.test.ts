@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { FaultedService, NEEDS_DATABASE, isRefused, isServedByDatabase } from './harness.js';
+import { FaultedService, NEEDS_DATABASE, isUnavailable, isServedByDatabase } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 
@@ -24,7 +24,7 @@ test('if the database ends connections at random, the service continues, and mor
   const answers = await load.stop();
 
   // Only the calls that use an ended connection fail.
-  expect(answers.filter(isRefused).length).toBeLessThan(answers.filter(isServedByDatabase).length);
+  expect(answers.filter(isUnavailable).length).toBeLessThan(answers.filter(isServedByDatabase).length);
   await expectGuarantees(faulted, answers, recovery);
 });
 
@@ -33,7 +33,7 @@ test('if the postmaster is killed under load while its children still run, the s
   await load.waitFor(50, isServedByDatabase);
   await postgres.kill();
   for (const name of NEEDS_DATABASE)
-    await load.waitFor(3, (answer) => answer.name === name && isRefused(answer));
+    await load.waitFor(3, (answer) => answer.name === name && isUnavailable(answer));
   await postgres.restart();
   const recovery = await faulted.measureRecovery(load);
   await expectGuarantees(faulted, await load.stop(), recovery);

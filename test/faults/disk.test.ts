@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { FaultedService, isRefused, isServedByDatabase, type RecordedAnswer } from './harness.js';
+import { FaultedService, isUnavailable, isServedByDatabase, type RecordedAnswer } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
 import { SmallDiskPostgres } from '../support/databases/small-disk-postgres.js';
 
@@ -22,7 +22,7 @@ test('with a full disk heartbeats are served without their telemetry, and nothin
   await load.waitFor(20, isCall('heartbeat', isServedByDatabase));
   const shareWithoutFault = shareOfServedHeartbeats(load.answers);
   await postgres.fill();
-  await load.waitFor(10, isCall('activate', isRefused));
+  await load.waitFor(10, isCall('activate', isUnavailable));
   // On a full disk PostgreSQL continues with the files that it already has. Where the system allows no mount,
   // `SmallDiskPostgres` limits the size of all files instead: then PostgreSQL can write nothing and stops.
   if (postgres.hasMountedDisk) {
@@ -48,7 +48,7 @@ test('a database that goes down because its write-ahead log has no space loses n
       () => true,
       () => false,
     );
-  await load.waitFor(5, isCall('activate', isRefused));
+  await load.waitFor(5, isCall('activate', isUnavailable));
   await postgres.free();
   await postgres.restart();
   const recovery = await faulted.measureRecovery(load);

@@ -24,7 +24,7 @@ export const NEEDS_DATABASE = ['activate', 'contend', 'heartbeat', 'telemetry', 
 export const isServedByDatabase = ({ name, status, json }: Timed): boolean =>
   NEEDS_DATABASE.includes(name) && status < 300 && status > 0 && json.telemetry?.stored !== false;
 /** Whether a call got 503. */
-export const isRefused = ({ status }: Timed): boolean => status === 503;
+export const isUnavailable = ({ status }: Timed): boolean => status === 503;
 /** Whether a call activated a machine, or confirmed its activation. */
 export const isActivated = ({ json, status }: Timed): boolean =>
   (status === 200 || status === 201) && json.activation !== undefined;

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import {
   FaultedService,
   NEEDS_DATABASE,
-  isRefused,
+  isUnavailable,
   isServedByDatabase,
   type RecordedAnswer,
 } from './harness.js';
@@ -34,10 +34,10 @@ test.each([
     await load.waitFor(50, isServedByDatabase);
     await fail();
     // The calls that were in progress have ended now. From here on, no call that needs the database is served.
-    await load.waitFor(12, isRefused);
+    await load.waitFor(12, isUnavailable);
     const from = load.answers.length;
     for (const name of NEEDS_DATABASE)
-      await load.waitFor(3, (answer) => answer.name === name && isRefused(answer));
+      await load.waitFor(3, (answer) => answer.name === name && isUnavailable(answer));
     for (const name of ['manifest', 'live', 'ready']) await load.waitFor(3, (answer) => answer.name === name);
     // This may take a second, because health checks share one check of the database per second.
     await load.waitFor(1, reportsOutage);

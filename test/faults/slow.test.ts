@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { FaultedService, NEEDS_DATABASE, isRefused, isServedByDatabase } from './harness.js';
+import { FaultedService, NEEDS_DATABASE, isUnavailable, isServedByDatabase } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 
@@ -27,10 +27,10 @@ test('a database whose responses take 3 seconds counts as unavailable until it i
   const load = faulted.startLoad();
   await load.waitFor(50, isServedByDatabase);
   postgres.delay(3_000);
-  await load.waitFor(12, isRefused);
+  await load.waitFor(12, isUnavailable);
   const from = load.answers.length;
   for (const name of NEEDS_DATABASE)
-    await load.waitFor(3, (answer) => answer.name === name && isRefused(answer));
+    await load.waitFor(3, (answer) => answer.name === name && isUnavailable(answer));
   expect(load.answers.slice(from).filter(isServedByDatabase)).toEqual([]);
   postgres.delay(0);
   const recovery = await faulted.measureRecovery(load);

@@ -62,7 +62,7 @@ export function wrongCode(code: string): string {
 }
 
 /** Returns an answer without its request id and its `date` header, so that two answers can be compared. */
-export function withoutIds({ status, text, headers }: Answer): unknown {
+export function withoutIdAndDate({ status, text, headers }: Answer): unknown {
   const { date: _date, ...rest } = headers;
   return { status, text: text.replace(/"request_id":"[^"]*"/, ''), headers: rest };
 }

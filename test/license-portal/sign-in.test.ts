@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { sell } from '../erasure/harness.js';
 import { NOW, Service } from '../support/harness.js';
-import { Browser, COMMON_REFUSALS, commonRefusals, withoutIds } from './harness.js';
+import { Browser, COMMON_REFUSALS, commonRefusals, withoutIdAndDate } from './harness.js';
 import { unseenResponses } from '../support/http/openapi.js';
 
 const service = await Service.start();
@@ -59,7 +59,7 @@ test('sign-in answers with the same 404 to an unknown key, a wrong e-mail, a mis
   );
   expect(answers[0]!.json).toMatchObject({ status: 404, code: 'license_not_found' });
   expect(answers[0]!.cookies).toEqual([]);
-  const [first, ...others] = answers.map(withoutIds);
+  const [first, ...others] = answers.map(withoutIdAndDate);
   for (const other of others) expect(other).toEqual(first);
 });
 
