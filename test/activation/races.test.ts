@@ -31,7 +31,6 @@ const activating = (license: License, machine: string) => (url: string) =>
 const releasing = (id: string) => (url: string) =>
   call(url, 'POST', `/support/api/activations/${id}/release`, { reason: 'a race' }, { authorization });
 
-/** Makes a list of fifty values. */
 const fifty = <T>(make: (i: number) => T) => Array.from({ length: 50 }, (_, i) => make(i));
 
 async function activeIds({ license_id }: License): Promise<string[]> {

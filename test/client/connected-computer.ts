@@ -96,7 +96,6 @@ export class ConnectedComputer extends Computer {
     return this.answeredCalls.map(({ path, status }) => `${path} ${status}`);
   }
 
-  /** The tokens of the heartbeats. */
   get sentTokens(): unknown[] {
     return this.answeredCalls
       .filter(({ path }) => path === '/v1/heartbeat')

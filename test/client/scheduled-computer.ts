@@ -6,8 +6,6 @@ import { CALL_TIMEOUT_MS } from '../../client/src/transport.js';
 import { at, DAY, EMAIL, FakeTime, json, KEY, MACHINE_ID, problem } from './harness.js';
 import { makeKey, manifest } from './publisher.js';
 
-// This file has over 200 lines, because the process and the computer check the same promises.
-
 /** The results of a call. `full`: the machine limit is reached; `page`: a web page of an intermediary; `cut`: no answer. */
 export const ANSWERS = ['confirm', 'stop', 'full', 'retry', 'fix', 'reactivate', 'page', 'cut'] as const;
 export type AnswerKind = (typeof ANSWERS)[number];

@@ -57,7 +57,6 @@ export async function findRequest(service: Service, id: string): Promise<Erasure
   return (await service.app.get(ErasureService).list()).find((request) => request.id === id)!;
 }
 
-/** Waits until a request is carried out, and returns it. */
 export async function waitUntilCarriedOut(service: Service, id: string): Promise<ErasureView> {
   await until(async () => (await findRequest(service, id)).state === 'honoured');
   return findRequest(service, id);

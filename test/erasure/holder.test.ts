@@ -40,7 +40,6 @@ const isErased = async () => {
   return license!['email'] === null;
 };
 
-/** Runs the hourly job. */
 async function runHourlyJob(): Promise<void> {
   const job = service.app.get(RetentionJob);
   job.run();

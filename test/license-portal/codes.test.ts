@@ -7,7 +7,6 @@ import { NOW, Service } from '../support/harness.js';
 import { whileGone, everyRow } from '../support/tables.js';
 import { Browser, mailedCodes, withoutIdAndDate, wrongCode } from './harness.js';
 
-/** How long a code is valid. */
 const CODE_LIFETIME_MS = 10 * 60_000;
 const HOUR_MS = 60 * 60_000;
 

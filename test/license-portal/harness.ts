@@ -29,7 +29,6 @@ export class Browser extends CookieClient {
     return this;
   }
 
-  /** Signs in with a license key. */
   async signInByKey({ email, license_key }: { email: string; license_key: string }): Promise<this> {
     const { status } = await this.call('POST', '/session', { email, license_key });
     if (status !== 204) throw new Error(`signing in with a key was answered with ${status}`);

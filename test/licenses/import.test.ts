@@ -33,7 +33,6 @@ const newKeys = (count: number) => Array.from({ length: count }, newKey);
 const HEADER = 'license_key,email';
 const linesOf = (keys: readonly string[]) => keys.map((key, i) => `${key},user${i}@example.com`);
 
-/** Runs the import of a file with this content. */
 function importContent(content: string | Buffer | string[], ...args: string[]): Promise<Run> {
   return terminal.run(['license', 'import', writeCsv(content), ...args]);
 }
