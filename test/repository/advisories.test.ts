@@ -29,7 +29,9 @@ async function audit(
   await once(registry, 'listening');
   const { port } = registry.address() as AddressInfo;
   if (!listener) registry.close();
-  const child = spawn(process.execPath, [SCRIPT, `--registry=http://127.0.0.1:${port}/`, ...options], {
+  // The script's own limit of 30 seconds is too short for npm on a busy machine.
+  const args = [`--registry=http://127.0.0.1:${port}/`, '--fetch-timeout=250000', ...options];
+  const child = spawn(process.execPath, [SCRIPT, ...args], {
     // A production machine that is configured to stay offline: if npm used these settings, it would report less.
     env: { PATH: process.env['PATH'], HOME: home, NODE_ENV: 'production', npm_config_offline: 'true' },
     stdio: ['ignore', 'pipe', 'inherit'],
