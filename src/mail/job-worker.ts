@@ -10,7 +10,7 @@ import { DatabaseUrl, jobsPool } from '../database/data-source.js';
 import { OutageLog } from '../database/outage-log.js';
 import { execute } from '../database/sql.js';
 import { queueLogger } from './job-queue-logger.js';
-import { JobFailure, type JobIds } from './jobs.js';
+import { JobFailure, type JobPayload } from './jobs.js';
 
 /**
  * The two worker pools of an instance. No job waits for a job of another pool (docs/decisions/0027). `concurrency` is the
@@ -39,7 +39,7 @@ const UNLOCK_ABANDONED_JOBS = `
   having count(*) > 0`;
 
 /** Runs a job. @param signal is aborted SHUTDOWN_GRACE_MS after the worker pool began to shut down */
-type Task = (ids: JobIds, signal: AbortSignal) => Promise<void>;
+type Task = (payload: JobPayload, signal: AbortSignal) => Promise<void>;
 
 /**
  * Runs the durable jobs of `addJob` in the process that also answers requests. A failing job is tried 25 times over four
@@ -70,9 +70,9 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   /** Registers the handler of a task. This is possible only before the application has started. */
   register(name: string, task: Task, pool: JobPool = 'main'): void {
-    this.#tasks[pool][name] = async (ids, { abortSignal }) => {
+    this.#tasks[pool][name] = async (payload, { abortSignal }) => {
       try {
-        await task(ids as JobIds, abortSignal);
+        await task(payload as JobPayload, abortSignal);
       } catch (error) {
         if (error === abortSignal.reason) throw new JobFailure(this.#abortReason());
         // The message is stored with the job. A message of the database driver may contain values of a row, so it is replaced.

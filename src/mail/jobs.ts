@@ -1,8 +1,8 @@
 import { execute } from '../database/sql.js';
 import { EntityManager } from 'typeorm';
 
-/** The payload of a job: ids of rows, and the language of a mail, and no secrets or personal data. */
-export type JobIds = Readonly<Record<string, string>>;
+/** The payload of a job: ids of rows and the language of a mail, and no secrets or personal data. */
+export type JobPayload = Readonly<Record<string, string>>;
 
 interface JobOptions {
   /** A waiting job with the same key is replaced. A running one goes on, but loses its key and is not tried again. */
@@ -17,13 +17,13 @@ interface JobOptions {
 export async function addJob(
   manager: EntityManager,
   task: string,
-  ids: JobIds,
+  payload: JobPayload,
   { key, runAt, priority }: JobOptions,
 ): Promise<void> {
   await execute(
     manager,
     'select graphile_worker.add_job($1, $2::json, job_key := $3, run_at := $4, priority := $5)',
-    [task, JSON.stringify(ids), key, runAt ?? null, priority ?? null],
+    [task, JSON.stringify(payload), key, runAt ?? null, priority ?? null],
   );
 }
 

@@ -5,7 +5,7 @@ import { execute, queryRow } from '../database/sql.js';
 import type { Language } from '../languages/language.js';
 import { Languages } from '../languages/languages.service.js';
 import { JobWorker, type JobPool } from './job-worker.js';
-import { addJob, type JobIds } from './jobs.js';
+import { addJob, type JobPayload } from './jobs.js';
 import type { MailMessage } from './mail-message.js';
 import { Mailer } from './mailer.js';
 
@@ -105,7 +105,7 @@ export class MailService {
     compose: (about: string, language: Language) => Promise<MailMessage | null>,
     { pool, timeoutMs, isForStaff = false }: MailKindOptions = {},
   ): void {
-    const send = async ({ mail_id, about, language: tag }: JobIds, signal: AbortSignal) => {
+    const send = async ({ mail_id, about, language: tag }: JobPayload, signal: AbortSignal) => {
       const storedRecipient = await this.findStoredRecipient(mail_id!);
       const language = isForStaff ? this.languages.english : this.languages.find(tag);
       const message = await compose(about!, language);
