@@ -4,7 +4,7 @@ import {
   nextHeartbeatMs,
   nextManifestMs,
   retryHeartbeatMs,
-  retryLateRestartMs,
+  retryForNetworkMs,
 } from '../../client/src/schedule.ts';
 import { get, post, TELEMETRY } from '../load/requests.mjs';
 import { DueTimes } from './due-times.mjs';
@@ -144,7 +144,7 @@ export class Fleet {
   #retryLater(client, { retry_after_seconds }, isActivated) {
     if (isActivated && !this.#states.isOn[client]) return;
     // An activation is repeated sooner, because its user is waiting.
-    const retry = isActivated ? retryHeartbeatMs : retryLateRestartMs;
+    const retry = isActivated ? retryHeartbeatMs : retryForNetworkMs;
     this.#setIn(
       client,
       LICENSE,

@@ -175,8 +175,8 @@ export class MooringClient {
     this.#timers.clear('heartbeat');
     if (this.#isClosed || ['not_activated', 'stopped'].includes(this.status.kind)) return;
     this.#failures = end.kind === 'unconfirmed' ? this.#failures + 1 : 0;
-    const isLateRestart = this.status.kind === 'needs_network';
-    const progress = { isLateRestart, failures: this.#failures };
+    const isWaitingForNetwork = this.status.kind === 'needs_network';
+    const progress = { isWaitingForNetwork, failures: this.#failures };
     const delay = schedule.afterCallMs(end, progress, this.#options.random());
     this.#timers.set('heartbeat', () => this.#sendHeartbeat(), delay);
   }

@@ -18,17 +18,17 @@ export const ACTIVATION_REPEAT_RETRY_MS = MINUTE_MS;
 const DEFAULT_HEARTBEAT_SECONDS = 21_600;
 
 /**
- * Delay until the next heartbeat. `isLateRestart` says whether the status is `needs_network`; `failures` counts the
+ * Delay until the next heartbeat. `isWaitingForNetwork` says whether the status is `needs_network`; `failures` counts the
  * consecutive calls that were not confirmed.
  */
 export function afterCallMs(
   end: CallEnd,
-  { isLateRestart, failures }: { isLateRestart: boolean; failures: number },
+  { isWaitingForNetwork, failures }: { isWaitingForNetwork: boolean; failures: number },
   random: number,
 ): number {
   if (end.kind === 'not_called') return firstHeartbeatMs(random);
   if (end.kind === 'confirmed') return nextHeartbeatMs(end.heartbeat_after_seconds, random);
-  const retry = isLateRestart ? retryLateRestartMs : retryHeartbeatMs;
+  const retry = isWaitingForNetwork ? retryForNetworkMs : retryHeartbeatMs;
   return retry(failures, end.retry_after_seconds, random);
 }
 
@@ -69,7 +69,7 @@ export function retryHeartbeatMs(
  * Delay after a failure while the status is `needs_network`: 30 seconds, doubled with each failure up to 15 minutes, or
  * a longer `retry-after` up to 6 hours.
  */
-export function retryLateRestartMs(
+export function retryForNetworkMs(
   failures: number,
   retry_after_seconds: number | undefined,
   random: number,

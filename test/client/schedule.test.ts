@@ -66,16 +66,19 @@ describe('after calls that were not confirmed', () => {
     [1, 600, 10 * MINUTE],
     [1, 1e9, 6 * HOUR],
   ])(
-    '(%d in a row, with a retry-after of %p s) a late restart waits at least %d ms',
+    '(%d in a row, with a retry-after of %p s) a client that waits for the network retries after at least %d ms',
     (failures, asked, ms) => {
-      expect(schedule.retryLateRestartMs(failures, asked, 0)).toBe(ms);
-      expect(schedule.retryLateRestartMs(failures, asked, 1)).toBe(1.25 * ms);
+      expect(schedule.retryForNetworkMs(failures, asked, 0)).toBe(ms);
+      expect(schedule.retryForNetworkMs(failures, asked, 1)).toBe(1.25 * ms);
     },
   );
 
-  test('the delay is that of a late restart only while the application waits for the network', () => {
+  test('the delay is the short one only while the application waits for the network', () => {
     const end = { kind: 'unconfirmed', retry_after_seconds: undefined } as const;
-    expect(schedule.afterCallMs(end, { isLateRestart: true, failures: 2 }, 0)).toBe(MINUTE);
-    expect(schedule.afterCallMs(end, { isLateRestart: false, failures: 2 }, 0)).toBeCloseTo(5.4 * HOUR, 3);
+    expect(schedule.afterCallMs(end, { isWaitingForNetwork: true, failures: 2 }, 0)).toBe(MINUTE);
+    expect(schedule.afterCallMs(end, { isWaitingForNetwork: false, failures: 2 }, 0)).toBeCloseTo(
+      5.4 * HOUR,
+      3,
+    );
   });
 });
