@@ -123,7 +123,7 @@ test('after four days an event is given up, listed, warned of and sent again on 
   }
   await untilFailed(license.license_id, 4);
   expect(await warnings()).toEqual([
-    'Undelivered events: 1, and 1 behind them or new, because of HTTP status 500.',
+    'Undelivered events: 1, because of HTTP status 500. Behind them or new: 1.',
   ]);
   service.clock.set(new Date(Date.parse(NOW) + 4 * DAY_MS));
   await untilSent(service);
@@ -426,7 +426,7 @@ test('while events are recorded and EVENTS_URL is not set, a warning says so; mo
   await recording.service.app.close();
   const license = await without.issue();
   const warning =
-    'Events are recorded and not sent (1 are waiting), because EVENTS_URL is not set: set it, or run mooring events stop.';
+    'Events are recorded and not sent (1 waiting), because EVENTS_URL is not set: set it, or run mooring events stop.';
   const warnings = without.app.get(WarningsService);
   expect(warnings.derive(await warnings.readState())).toContain(warning);
   const other = new Terminal({ DATABASE_URL: without.databaseUrl, DATA_DIR: without.dataDir });

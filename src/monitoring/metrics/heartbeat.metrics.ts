@@ -35,7 +35,7 @@ export class HeartbeatMetrics implements MetricsSource {
     );
     registry.counter(
       'mooring_telemetry_blocks_total',
-      'Telemetry blocks by outcome: stored, refused (not an object, or too large), over_limit (the daily limit is reached), failed (not committed in time).',
+      'Telemetry blocks by outcome: stored, refused (not an object, or too large), over_limit (the daily limit is reached), failed (not stored, or too late).',
       () => Object.entries(this.telemetry.blocks).map(([outcome, count]) => [{ outcome }, count] as const),
     );
     registry.counter(

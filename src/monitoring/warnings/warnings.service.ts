@@ -199,9 +199,9 @@ export class WarningsService implements OnModuleInit {
     return applicableTexts([
       is_recording &&
         !this.config.eventEndpoint &&
-        `Events are recorded and not sent (${waiting} are waiting), because EVENTS_URL is not set: set it, or run mooring events stop.`,
+        `Events are recorded and not sent (${waiting} waiting), because EVENTS_URL is not set: set it, or run mooring events stop.`,
       attempts >= MIN_REPORTED_ATTEMPTS &&
-        `Undelivered events: ${failing}, and ${waiting - failing} behind them or new, because of ${reason}.`,
+        `Undelivered events: ${failing}, because of ${reason}. Behind them or new: ${waiting - failing}.`,
       given_up > 0 &&
         `Events given up after four days: ${given_up}. mooring events resend --given-up sends them again.`,
     ]);
