@@ -58,7 +58,7 @@ export const PROBLEMS = {
     status: 413,
     client_action: 'fix',
     title: 'The body is too large',
-    when: 'The body is over 16 KiB, that of a purchase report over 64 KiB, a manifest over 256 KiB.',
+    when: 'The body is over 16 KiB; over 64 KiB for a purchase report, over 256 KiB for a manifest.',
     detail: 'A body may hold at most 16 KiB, a purchase report at most 64 KiB, a manifest at most 256 KiB.',
   },
   unsupported_media_type: {
@@ -304,7 +304,7 @@ export const PROBLEMS = {
     status: 500,
     client_action: 'retry',
     title: 'Something went wrong on our side',
-    when: 'A fault of the service; the log holds one full line under the same `request_id`.',
+    when: 'A fault of the service; the log has one line about it, with the same `request_id`.',
     detail: 'Something went wrong on our side. Please try again later.',
   },
   unavailable: {

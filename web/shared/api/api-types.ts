@@ -460,7 +460,7 @@ export interface Publication {
 }
 
 export interface PublicationAnswer {
-  /** The content of the manifest that was live before; null if none was. */
+  /** The manifest that was live until this publication; null if none was. */
   readonly live: null | SignedManifest;
   readonly next: SignedManifest;
 }
