@@ -11,7 +11,7 @@ import { publish, signOnTop } from '../test/manifest/publish.js';
 import { Browser as Staff, signInStaff } from '../test/support-api/harness.js';
 import { whileGone, whileLocked } from '../test/support/tables.js';
 import { ORIGIN } from '../test/support/http/cookie-client.js';
-import { PURCHASES, signatureHeaders, PURCHASE_SETTINGS } from '../test/support/http/webhook.js';
+import { PURCHASES_PATH, signatureHeaders, PURCHASE_SETTINGS } from '../test/support/http/webhook.js';
 import { accepted, Prism, proxiedService } from './prism.js';
 
 /*
@@ -63,7 +63,7 @@ const insertCrash = async () => {
 const statusOf = ({ status }: Answer) => status;
 const report = (to: Service, body: object) => {
   const text = JSON.stringify(body);
-  return to.call('POST', PURCHASES, text, signatureHeaders(text));
+  return to.call('POST', PURCHASES_PATH, text, signatureHeaders(text));
 };
 
 /** The routes with a successful answer that Prism accepted. `GET /` is tested without Prism. */
@@ -359,7 +359,7 @@ const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<An
   },
   webhook_signature_invalid: () => {
     const body = { transaction_id: 'tx-2', status: 'refunded' };
-    return service.call('POST', PURCHASES, body, signatureHeaders('another body'));
+    return service.call('POST', PURCHASES_PATH, body, signatureHeaders('another body'));
   },
   too_many_requests: async () => {
     const license = await direct.issue({ email: 'impatient@example.com' });

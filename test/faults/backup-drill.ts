@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { activation, type Service } from '../support/harness.js';
 import { attemptCall, type FragilePostgres, type Timed } from '../support/databases/outage-harness.js';
 import { query } from '../support/databases/replica-harness.js';
-import { buyerOf, PURCHASES, signatureHeaders, readPurchase } from '../support/http/webhook.js';
+import { buyerOf, PURCHASES_PATH, signatureHeaders, readPurchase } from '../support/http/webhook.js';
 
 /** The buyer of a license, with its first license key, which is derived from the database; no mail is read. */
 export interface Buyer {
@@ -43,7 +43,7 @@ export class SalesSimulation {
   /** Reports an event, for the first time or again. The status is 0 if the connection breaks. */
   async report({ id, body }: PurchaseEvent): Promise<Timed> {
     const text = JSON.stringify(body);
-    const answer = await this.#call('report', PURCHASES, text, signatureHeaders(text, { id }));
+    const answer = await this.#call('report', PURCHASES_PATH, text, signatureHeaders(text, { id }));
     if (
       answer.status === 204 &&
       body.status === 'paid' &&

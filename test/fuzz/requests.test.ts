@@ -9,7 +9,7 @@ import { documentedRoutes, fillPath } from '../support/http/openapi.js';
 import { publish } from '../manifest/publish.js';
 import { bodyPointer, valuesFor, type Known } from '../support/http/schema-values.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
-import { PURCHASES, signatureHeaders, PURCHASE_SETTINGS } from '../support/http/webhook.js';
+import { PURCHASES_PATH, signatureHeaders, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 import { comparableRows } from '../support/tables.js';
 
 /*
@@ -99,7 +99,7 @@ function pathOf({ path }: Route, id: number | string): string {
 
 function ask({ route, caller, id, body, isSigned }: GeneratedRequest): Promise<Answer> {
   const text = body === undefined ? undefined : JSON.stringify(body);
-  const signature = route.path === PURCHASES && isSigned ? signatureHeaders(text!) : {};
+  const signature = route.path === PURCHASES_PATH && isSigned ? signatureHeaders(text!) : {};
   // A request that is repeated after a 503 gets a new session, because the first attempt may have ended the session.
   return retryWhileUnavailable(async () => {
     const headers = { ...(await headersOf(caller)), ...signature };

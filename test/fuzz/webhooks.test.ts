@@ -5,7 +5,7 @@ import { retryWhileUnavailable, Service, type Answer } from '../support/harness.
 import {
   end,
   waitForMails,
-  PURCHASES,
+  PURCHASES_PATH,
   report,
   signatureHeaders,
   PURCHASE_SETTINGS,
@@ -20,7 +20,7 @@ const paidReport = (transaction_id: string) =>
   JSON.stringify({ transaction_id, email: 'ada@buyer.example', status: 'paid' });
 
 const send = (body: string | Uint8Array, headers: Record<string, string>): Promise<Answer> =>
-  retryWhileUnavailable(() => service.call('POST', PURCHASES, body, headers));
+  retryWhileUnavailable(() => service.call('POST', PURCHASES_PATH, body, headers));
 
 const NAMES = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const;
 const change = fc.record({

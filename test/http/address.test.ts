@@ -14,7 +14,7 @@ import { formsOfAddress, formsOfText, isWord, LeakSearch } from '../support/leak
 import { documentedRoutes, fillPath } from '../support/http/openapi.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { cancelLockWaitsDuring } from '../support/tables.js';
-import { PURCHASES, signatureHeaders, PURCHASE_SETTINGS } from '../support/http/webhook.js';
+import { PURCHASES_PATH, signatureHeaders, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 import { temporaryFolder } from '../support/folders.js';
 
 /** The IP address from which requests are sent, and those in the forwarding headers. */
@@ -156,7 +156,7 @@ async function sendAllRequests(): Promise<void> {
   const { sub } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as { sub: string };
   const report = (status: string) => {
     const body = JSON.stringify({ ...event, status });
-    return askAndRecord('POST', PURCHASES, body, signatureHeaders(body));
+    return askAndRecord('POST', PURCHASES_PATH, body, signatureHeaders(body));
   };
   const callEveryRoute = async () => {
     for (const status of ['paid', 'disputed', 'lost']) await report(status);
@@ -202,8 +202,8 @@ async function sendAllRequests(): Promise<void> {
   });
   await askAndRecord('POST', '/v1/activate', { ...activation, email: `x${IDENTITY.email}` });
   await askAndRecord('POST', '/v1/heartbeat', { ...heartbeat, token: `${token}x` });
-  await askAndRecord('POST', PURCHASES, '{"', signatureHeaders('{"'));
-  await askAndRecord('POST', PURCHASES, 'x'.repeat(66_000), signatureHeaders(''));
+  await askAndRecord('POST', PURCHASES_PATH, '{"', signatureHeaders('{"'));
+  await askAndRecord('POST', PURCHASES_PATH, 'x'.repeat(66_000), signatureHeaders(''));
   await askAndRecord('GET', `/nowhere/${IDENTITY.email}/${CLIENT_ADDRESS}`);
   await askAndRecord('GET', `/%zz/${IDENTITY.email}`);
   // Internal errors: missing columns and a missing table. After them an outage: a lock that is not released.
@@ -231,7 +231,7 @@ async function sendAllRequests(): Promise<void> {
   await report('refunded');
   // The service checks at most 60 wrong signatures in a minute, and mails at most ten codes a day to one address.
   const wrongSignatures = Array.from({ length: 61 }, () =>
-    askAndRecord('POST', PURCHASES, event, signatureHeaders('')),
+    askAndRecord('POST', PURCHASES_PATH, event, signatureHeaders('')),
   );
   await Promise.all(wrongSignatures);
   for (let codes = 0; codes < 11; codes += 1)

@@ -6,7 +6,7 @@ import { poolOf } from '../../src/database/data-source.js';
 import { createDatabase, Service, withLimitsOfProduction } from '../support/harness.js';
 import { loopTime } from '../support/loop-time.js';
 import { TcpProxy } from '../support/databases/outage-harness.js';
-import { change, only, scrape, scrapeUntil } from '../support/http/scrape.js';
+import { changesDuring, scrape, scrapeUntil, withPrefixes } from '../support/http/scrape.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 
 // The job queue reports an unavailable database with console.trace, besides the log.
@@ -58,7 +58,7 @@ describe('the metrics of the database', () => {
         key,
         at,
       ]);
-    const changes = await change(service, async () => {
+    const changes = await changesDuring(service, async () => {
       await add('erasure', 'a', '1 day');
       await add('erasure', 'b', '1 day');
       await add('unknown_task', 'c', '-1 hour');
@@ -73,7 +73,7 @@ describe('the metrics of the database', () => {
         `update graphile_worker._private_jobs set key = null where key = 'replaced while it ran'`,
       );
     });
-    expect(only(changes, 'mooring_jobs')).toEqual({
+    expect(withPrefixes(changes, 'mooring_jobs')).toEqual({
       'mooring_jobs_waiting{task="erasure"}': 1,
       'mooring_jobs_waiting{task="other"}': 1,
       'mooring_jobs_late{task="other"}': 1,
@@ -86,7 +86,7 @@ describe('the metrics of the database', () => {
 
   test('have the age of the last retention run, and the number of tables at which it failed', async () => {
     const retentionMetrics = async () =>
-      only(await scrape(service), 'mooring_retention_age_seconds', 'mooring_retention_failed_tables');
+      withPrefixes(await scrape(service), 'mooring_retention_age_seconds', 'mooring_retention_failed_tables');
     await service.sql('delete from retention_run');
     const now = service.clock.now();
     // Before the first run, the age of the database counts.
@@ -129,7 +129,9 @@ describe('if the database', () => {
         'mooring_database_callers_waiting{database="primary"}',
       ]),
     );
-    expect(only(samples, 'mooring_mails', 'mooring_jobs', 'mooring_retention', 'mooring_oldest')).toEqual({});
+    expect(
+      withPrefixes(samples, 'mooring_mails', 'mooring_jobs', 'mooring_retention', 'mooring_oldest'),
+    ).toEqual({});
   };
 
   test('has locked or lost a table, the metrics of the process are served', async () => {

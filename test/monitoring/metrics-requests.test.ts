@@ -4,7 +4,7 @@ import { LIMITS } from '../../src/http/limits/load-shedding.js';
 import { PROBLEMS } from '../../src/http/problems/problem.js';
 import { Service } from '../support/harness.js';
 import { exchange, request } from '../support/http/raw-http.js';
-import { change, labelsOf, scrape, scrapeText, scrapeUntil } from '../support/http/scrape.js';
+import { changesDuring, labelsOf, scrape, scrapeText, scrapeUntil } from '../support/http/scrape.js';
 import { cancelLockWaitsDuring, withRowLocks } from '../support/tables.js';
 
 const SECONDS = 'mooring_http_request_duration_seconds';
@@ -16,7 +16,7 @@ const service = await Service.start({ environment: { METRICS_PORT: '0' } });
 
 /** The changes of the counters of requests and refusals during the work. */
 async function countChanges(work: () => Promise<unknown>): Promise<Record<string, number>> {
-  const changes = await change(service, work);
+  const changes = await changesDuring(service, work);
   return Object.fromEntries(
     Object.entries(changes).filter(
       ([name]) => name.startsWith(`${SECONDS}_count`) || /refusals|shed/.test(name),

@@ -4,7 +4,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { packageVersion } from '../../src/core/package-version.js';
 import { Service } from '../support/harness.js';
-import { change, labelsOf, only, scrape, scrapeText, scrapeUntil } from '../support/http/scrape.js';
+import {
+  changesDuring,
+  labelsOf,
+  scrape,
+  scrapeText,
+  scrapeUntil,
+  withPrefixes,
+} from '../support/http/scrape.js';
 import { whileLocked } from '../support/tables.js';
 
 const service = await Service.start({ environment: { METRICS_PORT: '0' } });
@@ -16,18 +23,18 @@ describe('heartbeats', () => {
     await service.sql(`update activation set ended_at = now(), ended_reason = 'released' where id = $1`, [
       released.activation.id,
     ]);
-    const changes = await change(service, async () => {
+    const changes = await changesDuring(service, async () => {
       expect((await service.heartbeat(token)).status).toBe(200);
       expect((await service.heartbeat(released.token)).status).toBe(403);
       expect((await service.heartbeat('no token')).status).toBe(403);
     });
-    expect(only(changes, 'mooring_heartbeats')).toEqual({
+    expect(withPrefixes(changes, 'mooring_heartbeats')).toEqual({
       'mooring_heartbeats_total{database="primary"}': 2,
     });
   });
 
   test('have the sizes of their batches measured', async () => {
-    const changes = await change(service, () =>
+    const changes = await changesDuring(service, () =>
       Promise.all(
         Array.from({ length: 20 }, () => service.heartbeat(token, { telemetry: { uptime_hours: 1 } })),
       ),
@@ -43,14 +50,14 @@ describe('heartbeats', () => {
   test('have their telemetry counted as stored, refused or failed, and its dropped members counted without their names', async () => {
     const blocks = 'mooring_telemetry_blocks_total';
     const beat = (telemetry: unknown) => service.heartbeat(token, { telemetry });
-    const changes = await change(service, async () => {
+    const changes = await changesDuring(service, async () => {
       await beat({ uptime_hours: 'canary', os_version: { canary: 1 }, canary_member: 'canary' });
       await beat({ uptime_hours: 2 });
       await beat('canary');
       await beat({ log: 'x'.repeat(9_000) });
       await whileLocked(service, 'telemetry_inbox', () => beat({ uptime_hours: 3 }));
     });
-    expect(only(changes, blocks, 'mooring_telemetry_members')).toEqual({
+    expect(withPrefixes(changes, blocks, 'mooring_telemetry_members')).toEqual({
       [`${blocks}{outcome="stored"}`]: 2,
       [`${blocks}{outcome="refused"}`]: 2,
       [`${blocks}{outcome="failed"}`]: 1,
@@ -66,7 +73,7 @@ function busyFor(milliseconds: number): void {
 
 describe('the process', () => {
   test('reports its version, age, memory and processor time', async () => {
-    const changes = await change(service, async () => busyFor(150));
+    const changes = await changesDuring(service, async () => busyFor(150));
     expect(changes['mooring_uptime_seconds']).toBeGreaterThan(0.15);
     expect(changes['mooring_cpu_seconds_total{mode="user"}']).toBeGreaterThan(0.01);
     const samples = await scrape(service);

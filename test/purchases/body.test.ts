@@ -2,7 +2,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { Service } from '../support/harness.js';
 import { exchange, expectProblem } from '../support/http/raw-http.js';
-import { end, PURCHASES, report, signatureHeaders, PURCHASE_SETTINGS } from '../support/http/webhook.js';
+import { end, PURCHASES_PATH, report, signatureHeaders, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 import { everyRow } from '../support/tables.js';
 
 const BODY_LIMIT_BYTES = 64 * 1024;
@@ -40,7 +40,7 @@ test('400 for a body that is not UTF-8, also if the text with replacement charac
       Buffer.from(bytes, 'hex'),
       body.subarray(body.indexOf(0xff) + 1),
     ]);
-    const { json } = await service.call('POST', PURCHASES, broken, {
+    const { json } = await service.call('POST', PURCHASES_PATH, broken, {
       ...signatureHeaders(broken.toString()),
       'content-type': 'application/json',
     });
@@ -105,7 +105,7 @@ test('413 over 64 KiB, with a content-length and chunked, and on the routes of c
     ...signatureHeaders(body),
   }).map(([name, value]) => `${name}: ${value}\r\n`);
   const [answer] = await exchange(service.url, [
-    `POST ${PURCHASES} HTTP/1.1\r\n${headers.join('')}\r\n`,
+    `POST ${PURCHASES_PATH} HTTP/1.1\r\n${headers.join('')}\r\n`,
     `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
   ]);
   expectProblem(answer!, 'body_too_large');
@@ -122,7 +122,7 @@ test.each([
 ])('415 for a body that is not declared as uncompressed JSON in UTF-8: %s, %s', async (type, encoding) => {
   const body = newReport();
   const headers = { ...signatureHeaders(body), 'content-type': type, 'content-encoding': encoding };
-  expect((await service.call('POST', PURCHASES, body, headers)).status).toBe(415);
+  expect((await service.call('POST', PURCHASES_PATH, body, headers)).status).toBe(415);
 });
 
 const status = fc.constantFrom('paid', 'disputed', 'dispute_won', 'refunded');

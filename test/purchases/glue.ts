@@ -6,7 +6,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { SECRET } from '../support/http/webhook.js';
+import { WEBHOOK_SECRET } from '../support/http/webhook.js';
 import { Service } from '../support/harness.js';
 import { freePort } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
@@ -80,7 +80,7 @@ export class Glue {
       PATH: process.env['PATH'],
       GLUE_PORT: String(port),
       PORT: String(port),
-      PURCHASE_WEBHOOK_SECRET: SECRET,
+      PURCHASE_WEBHOOK_SECRET: WEBHOOK_SECRET,
       ...settings,
     };
     this.#child = spawn(process.execPath, ['glue.mjs'], { cwd: this.#directory, env });

@@ -5,7 +5,13 @@ import { call, connect } from '../support/harness.js';
 import { filesBelow, formsOfAddress, formsOfText, LeakSearch } from '../support/leak-search.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { cancelLockWaitsDuring, everyRow } from '../support/tables.js';
-import { waitForMails, PURCHASES, SECRET, signatureHeaders, unixTime } from '../support/http/webhook.js';
+import {
+  waitForMails,
+  PURCHASES_PATH,
+  WEBHOOK_SECRET,
+  signatureHeaders,
+  unixTime,
+} from '../support/http/webhook.js';
 import { temporaryFolder } from '../support/folders.js';
 
 /*
@@ -80,7 +86,7 @@ const server = new ServerProcess(
     PORT: String(port),
     DATA_DIR: join(directory, 'data'),
     LOG_LEVEL: 'trace',
-    PURCHASE_WEBHOOK_SECRET: SECRET,
+    PURCHASE_WEBHOOK_SECRET: WEBHOOK_SECRET,
   },
   { nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(planted)}`] },
 );
@@ -94,7 +100,7 @@ await sendEvents(`http://127.0.0.1:${port}`);
 /** Sends events that are refused, that fail, and that are recorded. */
 async function sendEvents(url: string): Promise<void> {
   const send = async (body: string, headers = signatureHeaders(body, { id: ID, at: AT })) =>
-    (await call(url, 'POST', PURCHASES, body, { 'user-agent': AGENT, ...headers })).status;
+    (await call(url, 'POST', PURCHASES_PATH, body, { 'user-agent': AGENT, ...headers })).status;
   const statuses = [
     await send(eventOf('paid'), {}),
     await send(eventOf('lost')),
@@ -146,7 +152,7 @@ test('no file has any other value of an event, neither the write-ahead log nor t
 });
 
 test('no log line at level trace and no output of PostgreSQL has a value of the event', () => {
-  expect(logs()).toContain(`"route":"${PURCHASES}"`);
+  expect(logs()).toContain(`"route":"${PURCHASES_PATH}"`);
   expect([...secrets.in(logs()), ...identities.in(logs())]).toEqual([]);
 });
 

@@ -4,7 +4,7 @@ import {
   buyerOf,
   end,
   mails,
-  PURCHASES,
+  PURCHASES_PATH,
   report,
   sendReport,
   signatureHeaders,
@@ -199,7 +199,7 @@ test('without PURCHASE_WEBHOOK_SECRET the route answers 404 to every request', a
   const body = JSON.stringify({ transaction_id: 'unsigned', email: 'ada@example.com', status: 'paid' });
   for (const sent of [body, '{}', '{', '[]', '']) {
     for (const headers of [{}, signatureHeaders(sent), signatureHeaders(sent, { secret: '' })]) {
-      const { status, json } = await withoutSecret.call('POST', PURCHASES, sent, headers);
+      const { status, json } = await withoutSecret.call('POST', PURCHASES_PATH, sent, headers);
       expect([status, { ...json, request_id: '' }]).toEqual([404, { ...unknownRoute, request_id: '' }]);
     }
   }

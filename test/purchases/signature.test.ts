@@ -6,10 +6,10 @@ import { exchange, expectProblem, request } from '../support/http/raw-http.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 import {
   end,
-  PURCHASES,
+  PURCHASES_PATH,
   report,
   sendReport,
-  SECRET,
+  WEBHOOK_SECRET,
   signatureHeaders,
   PURCHASE_SETTINGS,
   unixTime,
@@ -26,7 +26,7 @@ const newReport = () => {
 };
 
 const send = (body: string | Uint8Array, headers: Record<string, string>, to = service) =>
-  to.call('POST', PURCHASES, body, { ...JSON_TYPE, ...headers });
+  to.call('POST', PURCHASES_PATH, body, { ...JSON_TYPE, ...headers });
 
 const purchases = async (of = service) => (await of.sql('select transaction_id from purchase')).length;
 
@@ -96,7 +96,7 @@ describe('403, and nothing is stored,', () => {
 
   test('for another secret, and for the secret used without decoding its base64', async () => {
     const body = newReport();
-    const asText = Buffer.from(SECRET).toString('base64');
+    const asText = Buffer.from(WEBHOOK_SECRET).toString('base64');
     for (const secret of [randomBytes(32).toString('base64'), '', asText])
       expectRefused(await send(body, signatureHeaders(body, { secret })));
   });
@@ -141,7 +141,7 @@ describe('403, and nothing is stored,', () => {
 
   test('before the body is checked, also if it is not JSON', async () => {
     for (const body of ['{', '[]', '', '{"status":"lost"}']) expectRefused(await send(body, {}));
-    const [answer] = await exchange(service.url, [request('POST', PURCHASES)]);
+    const [answer] = await exchange(service.url, [request('POST', PURCHASES_PATH)]);
     expectProblem(answer!, 'webhook_signature_invalid');
   });
 });
@@ -165,7 +165,9 @@ describe('204', () => {
   });
 
   test('with a secret that was set with the prefix whsec_', async () => {
-    const prefixed = await Service.start({ environment: { PURCHASE_WEBHOOK_SECRET: `whsec_${SECRET}` } });
+    const prefixed = await Service.start({
+      environment: { PURCHASE_WEBHOOK_SECRET: `whsec_${WEBHOOK_SECRET}` },
+    });
     const body = newReport();
     expect((await send(body, signatureHeaders(body), prefixed)).status).toBe(204);
     expectRefused(await send(body, {}, prefixed));

@@ -32,13 +32,13 @@ function samplesOf(text: string): Record<string, number> {
 }
 
 /** The samples whose names begin with one of these prefixes. */
-export function only(samples: Record<string, number>, ...prefixes: string[]): Record<string, number> {
+export function withPrefixes(samples: Record<string, number>, ...prefixes: string[]): Record<string, number> {
   const kept = Object.entries(samples).filter(([name]) => prefixes.some((prefix) => name.startsWith(prefix)));
   return Object.fromEntries(kept);
 }
 
 /** Runs a function. @returns by how much it increased each sample, without unchanged samples */
-export async function change(
+export async function changesDuring(
   service: Service,
   work: () => Promise<unknown>,
 ): Promise<Record<string, number>> {

@@ -13,11 +13,11 @@ import { call, type Answer, type Service } from '../harness.js';
  */
 
 /** The path of purchase reports. */
-export const PURCHASES = '/v1/purchases';
+export const PURCHASES_PATH = '/v1/purchases';
 /** The secret of the webhook signatures. */
-export const SECRET = randomBytes(32).toString('base64');
+export const WEBHOOK_SECRET = randomBytes(32).toString('base64');
 /** The settings with which a service accepts purchase reports. */
-export const PURCHASE_SETTINGS = { PURCHASE_WEBHOOK_SECRET: SECRET };
+export const PURCHASE_SETTINGS = { PURCHASE_WEBHOOK_SECRET: WEBHOOK_SECRET };
 
 export interface Signing {
   /** The secret in base64. */
@@ -33,7 +33,7 @@ export const unixTime = () => Math.floor(Date.now() / 1000);
 /** Computes the headers that sign a body. */
 export function signatureHeaders(
   body: string | Uint8Array,
-  { secret = SECRET, id = `msg_${randomUUID()}`, at = unixTime() }: Signing = {},
+  { secret = WEBHOOK_SECRET, id = `msg_${randomUUID()}`, at = unixTime() }: Signing = {},
 ): Record<string, string> {
   const hmac = createHmac('sha256', Buffer.from(secret, 'base64')).update(`${id}.${at}.`).update(body);
   return {
@@ -50,7 +50,7 @@ export async function report(
   signing?: Signing,
 ): Promise<Answer> {
   const text = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
-  return call(service.url, 'POST', PURCHASES, text, signatureHeaders(text, signing));
+  return call(service.url, 'POST', PURCHASES_PATH, text, signatureHeaders(text, signing));
 }
 
 /** The e-mail address of the buyer of a transaction. It is unique, so that tests find the buyer's mails. */
