@@ -10,6 +10,7 @@ import {
   type LaunchOptions,
   type Page,
 } from 'playwright-core';
+import { NOW } from '../support/harness.js';
 import { profiled } from '../support/profile.js';
 
 /** The timeout of each browser operation. It is shorter than that of a test (`jest.config.js`), so that a hanging page is named. */
@@ -69,9 +70,6 @@ const MAX_LAYOUT_FRAMES = 120;
 
 /** The rules of axe-core that depend on colours or on the layout. `target-size` is not enabled by default. */
 const LAYOUT_RULES = ['color-contrast', 'link-in-text-block', 'scrollable-region-focusable', 'target-size'];
-
-/** The default time of the browser's clock. The service's `FakeClock` starts at the same time. */
-export const NOW = '2026-11-20T13:00:00Z';
 
 /**
  * A line with which the browser reports a request that got no response, or a response with an error status. No page can prevent
@@ -212,7 +210,7 @@ export class TestBrowser {
 }
 
 interface PageOptions extends BrowserContextOptions {
-  /** The time of the browser's clock. */
+  /** The time of the browser's clock; by default that at which the service's `FakeClock` starts. */
   readonly now?: string;
   /** What the page loads; by default nothing. */
   readonly path?: string;

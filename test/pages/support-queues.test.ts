@@ -4,7 +4,6 @@ import { canonicalEmail } from '../../src/fields/email.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { mailsTo } from '../erasure/harness.js';
 import { until } from '../support/until.js';
-import { NOW } from './browser.js';
 import { focusWindow } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import {
@@ -29,7 +28,7 @@ import {
   tabTo,
   expectText,
 } from './steps.js';
-import { AUDIT_CONTEXT } from '../support/harness.js';
+import { AUDIT_CONTEXT, NOW } from '../support/harness.js';
 
 const { service, origin, browser } = await startForBrowser();
 afterEach(async () => {
