@@ -99,7 +99,7 @@ async function measureRates(context, { rate, seconds, seed }) {
   return loads;
 }
 
-/** Measures one load: the processor times and the WAL, all of them per heartbeat, and the times of the answers. */
+/** Measures one load: the processor times and the WAL for each heartbeat, the times of the answers, and what was counted. */
 async function measureLoad(context, message) {
   const { primary, replica, generator } = context;
   const before = await readCounters(context);
@@ -108,16 +108,16 @@ async function measureLoad(context, message) {
   const after = await readCounters(context);
   const used = Object.fromEntries(Object.keys(after).map((name) => [name, after[name] - before[name]]));
   const times = (answers.times ?? []).toSorted((a, b) => a - b);
-  const perHeartbeat = (ms) => (ms * 1000) / used.stored;
+  const microsecondsPerHeartbeat = (ms) => (ms * 1000) / used.stored;
   return {
     perSecond: message.perSecond ?? answers.perSecond,
     isCapacity: message.load === 'capacity',
     hasReplica: replica !== null,
     heartbeats: used.stored,
-    serviceUs: perHeartbeat(used.service),
-    primaryUs: perHeartbeat(used.primary),
-    replicaUs: perHeartbeat(used.replica),
-    replayUs: perHeartbeat(used.replay),
+    serviceUs: microsecondsPerHeartbeat(used.service),
+    primaryUs: microsecondsPerHeartbeat(used.primary),
+    replicaUs: microsecondsPerHeartbeat(used.replica),
+    replayUs: microsecondsPerHeartbeat(used.replay),
     wal: used.wal / used.stored,
     replicaShare: used.byReplica / (used.byReplica + used.byPrimary),
     connections: await countConnections(primary),

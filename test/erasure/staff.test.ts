@@ -63,7 +63,7 @@ test('a request of an admin gets 202, and a job carries it out at once', async (
   expect(await mailsTo(service, 'ada@example.com', /was deleted/)).toHaveLength(1);
 });
 
-test('the audit trail shows who requested an erasure, why and when, and no address', async () => {
+test('the audit trail shows who requested or ran an erasure and when, the reason of a request, and no erased address', async () => {
   const { id } = (await requestErasure({ email: 'grace@example.com', reason: REASON })).json.erasure;
   await waitUntilCarriedOut(service, id);
   const holderRequest = await requestAsHolder('linus@example.com');

@@ -30,7 +30,7 @@ beforeEach(() => void (dir = temporaryFolder()));
 
 const config = (more: Record<string, string> = {}) => new Config({ DATA_DIR: dir, ...more });
 /** Calls a function of the module in a process that may not write a single byte to a file. @returns the code of its error */
-async function codeOnFullDisk(call: string): Promise<string> {
+async function codeAtFileSizeLimit(call: string): Promise<string> {
   const script = `import('${KEY_MATERIAL_MODULE}').then((m) => ${call}).catch((error) => console.log(error.code))`;
   const limited = ['-c', 'ulimit -f 0; exec "$0" "$@"', process.execPath, '-e', script, dir];
   const child = spawn('sh', limited, { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -73,7 +73,7 @@ describe('the secret of license keys', () => {
   });
 
   test('that cannot be written completely leaves no file and no part of one', async () => {
-    expect(await codeOnFullDisk('m.licenseKeySecret({ dataDir: process.argv[1] })')).toBe('EFBIG');
+    expect(await codeAtFileSizeLimit('m.licenseKeySecret({ dataDir: process.argv[1] })')).toBe('EFBIG');
     expect(await readdir(join(dir, 'keys'))).toEqual([]);
     expect(await licenseKeySecret(config())).toHaveLength(32);
     expect(await readdir(join(dir, 'keys'))).toEqual(['license-key.secret']);
@@ -90,7 +90,7 @@ describe('the key ring', () => {
 
   test('whose keys cannot be written completely leaves no file and no part of one', async () => {
     const call = 'm.openKeyRing({ dataDir: process.argv[1], tokenKeysDir: null }, new Date())';
-    expect(await codeOnFullDisk(call)).toBe('EFBIG');
+    expect(await codeAtFileSizeLimit(call)).toBe('EFBIG');
     expect(await readdir(join(dir, 'keys/tokens'))).toEqual([]);
     expect((await openKeyRing(config(), NOW)).keys).toHaveLength(2);
   });

@@ -11,8 +11,8 @@ const get = (target: string, ...headers: string[]) => crlf(`GET ${target} HTTP/1
 const chunks = (body: string) => post('transfer-encoding: chunked') + body;
 
 /**
- * Requests in which an intermediary and a server may find different ends of the body. What one of the two takes for the body
- * contains the hidden request. A server that answers the hidden request has read too short a body.
+ * Requests in which an intermediary and a server may find different ends of the body: one of the two takes the hidden request, or
+ * a part of it, for the body. A server that answers the hidden request has read too short a body.
  */
 export const SMUGGLING_REQUESTS: Readonly<Record<string, string>> = {
   'length and chunked, the length longer': `${post(`content-length: ${5 + HIDDEN.length}`, 'transfer-encoding: chunked')}0\r\n\r\n${HIDDEN}`,
@@ -84,7 +84,7 @@ export const ODD_REQUESTS: Readonly<Record<string, string>> = {
   'a method of a thousand letters': `${'A'.repeat(1000)} / HTTP/1.1\r\nhost: x\r\n\r\n`,
   'HTTP/1.2': 'GET /v1/keys HTTP/1.2\r\nhost: x\r\n\r\n',
   'ten thousand headers': get('/v1/keys', ...Array.from({ length: 10_000 }, (_, i) => `x${i}: y`)),
-  'a header of 100 KiB': get('/v1/keys', `x: ${'y'.repeat(100_000)}`),
+  'a header of 100,000 bytes': get('/v1/keys', `x: ${'y'.repeat(100_000)}`),
   'an encoded line end in a header': get('/v1/keys', 'x: a%0d%0aset-cookie: a=b'),
   'slashes and dots': get('//v1//../v1/./keys'),
   'encoded slashes and dots': get('/v1/%2e%2e%2f%2e%2e%2fetc%2fpasswd'),

@@ -18,9 +18,9 @@ export interface PlantedRun {
   readonly verdict: Verdict;
 }
 
-/** One client, for bugs that need no concurrency. */
+/** One client with 14 operations, for bugs that need no concurrency. */
 export const ONE_CLIENT: ScenarioShape = { clients: 1, templates: 14 };
-/** Two clients whose statements a gate interleaves. */
+/** Two clients with two operations each, whose statements a gate interleaves. */
 export const TWO_CLIENTS: ScenarioShape = { clients: 2, templates: 2 };
 
 let runCount = 0;
