@@ -11,7 +11,7 @@ const MAX_BYTES = 256 * 1024;
 /** The number of problems of a file that are logged; a translation that was begun lacks hundreds of messages. */
 const MAX_LOGGED_PROBLEMS = 10;
 
-/** Thrown for a file of which no message can be used. Its message is the end of a sentence. */
+/** Thrown for a file of which no text can be used. The message of the error is the end of a sentence. */
 class UnusableFile extends Error {}
 
 /**

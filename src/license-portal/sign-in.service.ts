@@ -15,9 +15,9 @@ import type { Holder } from './holder.js';
 import { hintEnded, SignInCodes } from './sign-in-codes.js';
 
 /**
- * Limits the code mails of one instance, over all addresses (docs/decisions/0027), except those that a session by license key
- * requests for the address of its license. The rate is far above what holders request, and one worker sends the mails of a full
- * bucket within a minute, at half a second each.
+ * Limits the code mails of one instance, over all addresses (docs/decisions/0027). It does not limit the mail that a holder who is
+ * signed in with a license key requests, to the address of that license. The rate is far above what holders request, and one
+ * worker sends the mails of a full bucket within a minute, at half a second each.
  */
 const CODE_MAIL_BUCKET = { perSecond: 2, capacity: 100 };
 

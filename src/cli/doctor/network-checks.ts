@@ -12,10 +12,10 @@ const WRONG_SMTP_URL = /sign-in|TLS|EDNS|ENOTFOUND/;
 /** Checks the mail server: the connection, TLS and the sign-in. No mail is sent. */
 export async function checkMail(config: Config, report: Report): Promise<void> {
   if (!config.smtpUrl) {
-    // In production `mooring status` warns too.
-    if (!config.isProduction)
-      report.ok('mail server', 'SMTP_URL is not set: mail is written to DATA_DIR/outbox.');
-    else report.warn('mail server', 'SMTP_URL is not set: mail is written to DATA_DIR/outbox and not sent.');
+    // As in the warnings of `mooring status`, this is a fault in production only.
+    if (config.isProduction)
+      report.warn('mail server', 'SMTP_URL is not set: mail is written to DATA_DIR/outbox and not sent.');
+    else report.ok('mail server', 'SMTP_URL is not set: mail is written to DATA_DIR/outbox.');
     return;
   }
   await report.run('mail server', async () => {

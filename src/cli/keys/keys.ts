@@ -62,7 +62,7 @@ async function revoke(kid: string, { dryRun }: { dryRun?: true }, command: Comma
   printKeys(summarizeKeys(entries), command);
 }
 
-// The modules are loaded on demand, because the commands for token keys need no database.
+// These modules are loaded on demand, because most commands of `keys` need no database.
 async function accept(options: { reason: string }, command: Command): Promise<void> {
   const [{ withDatabase }, { acceptSecret }] = await Promise.all([
     import('../context/command-context.js'),
@@ -86,7 +86,7 @@ async function accept(options: { reason: string }, command: Command): Promise<vo
 async function printAffected(kid: string, command: Command): Promise<void> {
   const entries = parseRing(await readRingText(tokenKeysDir(new Config(process.env))));
   const key = revocableKey(summarizeKeys(entries), kid);
-  // These modules are loaded on demand, because the other commands need no database.
+  // These modules are loaded on demand, because most commands of `keys` need no database.
   const [{ withDatabase }, { countAffected, affectedText }] = await Promise.all([
     import('../context/command-context.js'),
     import('./revocation-dry-run.js'),

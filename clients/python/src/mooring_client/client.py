@@ -36,7 +36,7 @@ _log = logging.getLogger("mooring_client")
 
 
 class MooringClient:
-    """A desktop client of Mooring. All methods may be called from any thread; each may wait for the network.
+    """A desktop client of Mooring. All methods may be called from any thread; each but `status` may wait for the network.
 
     No method but `close` may be called by `telemetry`, `log` and `machine_id`; `on_state_change` and `on_update_check` may call all.
     """
@@ -136,7 +136,7 @@ class MooringClient:
         return self.status
 
     def check_for_update(self) -> UpdateCheck:
-        """Checks for an update now. Never raises: any failure is "no update available", with a reason."""
+        """Checks for an update now. A failed check does not raise: it is "no update available", with a reason."""
         self.start()
         if self._closing.is_set():
             return UpdateCheck(reason="unreachable")
