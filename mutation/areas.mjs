@@ -159,7 +159,7 @@ export const AREAS = {
   events: {
     minimum: 85,
     mutate: ['src/events/*.ts', ...WITHOUT_DECLARATIONS],
-    tests: tests('events/{delivery,facts,pauses}'),
+    tests: tests('events/{delivery,facts,pauses,sender}'),
     hasDatabase: true,
   },
   manifest: {
