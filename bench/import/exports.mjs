@@ -204,7 +204,7 @@ const keygenLicenses = (sales, offset) => ({
   })),
 });
 
-/** Columns of Gumroad's sales export, in its order: those that an import reads, and some others. */
+/** Columns of Gumroad's sales export, in its order: the columns that an import reads, and some others. */
 const GUMROAD_COLUMNS = [
   'Purchase ID', 'Item Name', 'Buyer Name', 'Purchase Email', 'Buyer Email', 'Do not contact?', 'Purchase Date',
   'Purchase Time (UTC timezone)', 'Subtotal ($)', 'Sale Price ($)', 'Country', 'Refunded?', 'Partial Refund ($)',

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { containsEtag } from '../http/parsing/if-none-match.js';
 import { SECURITY_HEADERS } from '../http/responses/security-headers.js';
@@ -23,18 +24,20 @@ export class ManifestResponses implements PreparedRoute {
     const { live } = this.manifests;
     if (!live) return null;
     if (this.#prepared?.live !== live) this.#prepared = prepareResponses(live);
-    return containsEtag(ifNoneMatch, live.etag) ? this.#prepared.notModified : this.#prepared.ok;
+    const { etag, ok, notModified } = this.#prepared;
+    return containsEtag(ifNoneMatch, etag) ? notModified : ok;
   }
 }
 
 /** Prepares the responses 200 and 304 for a manifest. */
 function prepareResponses(live: LiveManifest) {
-  const headers = { ...SECURITY_HEADERS, etag: live.etag, 'cache-control': CACHE_CONTROL };
+  const etag = `"${hash('sha256', live.body, 'base64url')}"`;
+  const headers = { ...SECURITY_HEADERS, etag, 'cache-control': CACHE_CONTROL };
   const content = {
     'content-type': 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(live.body),
   };
   const ok: PreparedResponse = { status: 200, headers: { ...headers, ...content }, body: live.body };
   const notModified: PreparedResponse = { status: 304, headers, body: '' };
-  return { live, ok, notModified };
+  return { live, etag, ok, notModified };
 }
