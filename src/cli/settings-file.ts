@@ -13,8 +13,8 @@ interface SettingsFile {
 }
 
 /**
- * Renders the settings file of a production deployment: every line of .env.example. Settings that `values` has, and those that
- * production requires, are not commented out any more. A required setting that `values` lacks is empty.
+ * Renders the settings file of a production deployment: every line of .env.example. Settings that `values` has, and settings
+ * that production requires, are not commented out any more. A required setting that `values` lacks is empty.
  * @param example the content of .env.example
  * @throws CommandError if a value cannot be written, see `quoted`
  */

@@ -140,7 +140,7 @@ export async function withMaintenanceConnection<T>(
   }
 }
 
-/** Creates a pool for the job queue or for events, so that they never delay requests. @param max the largest number of connections */
+/** Creates a pool for the job queue or for events, so that they never delay requests. @param max the most connections */
 export function jobsPool(databaseUrl: string, max = 4): pg.Pool {
   const { url, pool: options } = addressAndOptions(databaseUrl);
   const pool = new SingleReleasePool({

@@ -1,2 +1,2 @@
-/** The longest id that the payment processor may give to a transaction. The support page uses this file too, so it imports nothing. */
+/** The longest transaction id of a payment processor. The support page uses this file too, so it imports nothing. */
 export const MAX_TRANSACTION_ID_LENGTH = 200;

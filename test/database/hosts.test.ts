@@ -21,7 +21,7 @@ const unusedPort = await freePort();
 await query(database.url, `create role comma login password '${PASSWORD}'`);
 afterThisFile(() => query(database.url, 'drop role comma'));
 
-/** Returns a URL of the database with these hosts, in which PORT stands for the port of the server. */
+/** Returns a URL of the database with these hosts, in which PORT is replaced by the port of the server. */
 const urlWith = (hosts: string, url = database.url) =>
   databaseUrl('DATABASE_URL', url.replace(/@[^/]+/, `@${hosts.replaceAll('PORT', port)}`));
 const currentUser = (url: string) =>

@@ -8,8 +8,8 @@ import {
 import { withoutResponse, type Operation } from './history.js';
 import type { State } from './transition.js';
 
-/* Operations for histories that are written by hand, about a license for one machine. A test states the verdict that the checker must
-   reach. */
+/* Operations for histories that are written by hand, about a license for one machine. A test states the verdict that the checker
+   must reach. */
 
 export const NOW = Date.parse('2026-11-20T13:00:00Z');
 const EMAIL = 'ada@example.com';
