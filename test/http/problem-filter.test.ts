@@ -44,3 +44,8 @@ test('an error after the response was sent is logged, and not counted as a refus
   ]);
   expect(logged).toEqual([expect.stringContaining('internal_error')]);
 });
+
+test('a problem collects no stack trace, and other errors still do', () => {
+  expect(problem('unavailable').stack).toBe('Error: unavailable');
+  expect(new Error('other').stack).toContain('\n    at ');
+});

@@ -65,22 +65,30 @@ test('a limit of 0 turns off the refusals by waiting time, and not those by the 
   expect(admission.refusal(PERSON)).toBe('concurrent_requests');
 });
 
-test('as many requests have a slot as the service answers in half of the limit; the last fifth is for requests of people', () => {
+test('as many requests begin as the service answers in an eighth of the limit; the last fifth is for requests of people', () => {
   const { state, admission, answer } = createAdmission();
   state.underWay = 1_999;
   // Nothing was measured yet.
   expect(admission.freeSlots(HEARTBEAT)).toBe(Infinity);
-  answer(1_000, 1_000);
-  expect(admission.perSecond).toBeCloseTo(1_000);
+  answer(4_000, 1_000);
+  expect(admission.perSecond).toBeCloseTo(4_000);
   state.underWay = 150;
   expect([admission.freeSlots(HEARTBEAT), admission.freeSlots(PERSON)].map(Math.round)).toEqual([50, 100]);
-  expect([admission.refusal(HEARTBEAT), admission.refusal(PERSON)]).toEqual([undefined, undefined]);
+});
+
+test('a request that cannot wait is refused when more are in progress than the service answers in half of the limit', () => {
+  const { state, admission, answer } = createAdmission();
+  answer(1_000, 1_000);
+  state.underWay = 199;
+  expect(admission.refusal(HEARTBEAT)).toBeUndefined();
   state.underWay = 200;
   expect([admission.refusal(HEARTBEAT), admission.refusal(HEARTBEAT, MAY_WAIT)]).toEqual([
     'concurrent_requests',
     undefined,
   ]);
   expect(admission.refusal(PERSON)).toBeUndefined();
+  state.underWay = 250;
+  expect(admission.refusal(PERSON)).toBe('concurrent_requests');
 });
 
 test('an idle service is not taken for a slow one, and a slow one still has a hundred slots', () => {

@@ -15,15 +15,12 @@ const WAIT_MS = 500;
 /** The interval at which the queue looks for free slots. */
 const CHECK_MS = 50;
 
-/** A queue whose slots and refusals the test sets; one slot is for people only. `events` lists what happened to the requests. */
+/** A queue whose slots the test sets; one slot is for people only. `events` lists what happened to the requests. */
 function createQueue() {
-  const state = { slots: 0, refusals: 0 };
+  const state = { slots: 0 };
   const events: string[] = [];
   const queue = new RequestQueue(
-    {
-      freeSlots: (isBackground) => (isBackground ? state.slots - 1 : state.slots),
-      takeRefusal: () => (state.refusals > 0 ? Boolean(state.refusals--) : false),
-    },
+    { freeSlots: (isBackground) => (isBackground ? state.slots - 1 : state.slots) },
     { waitingMs: WAIT_MS, maxQueuedMs: WAIT_MS, concurrentRequests: 4 },
     () => Date.now(),
     () => problem('unavailable'),
@@ -66,22 +63,22 @@ test('the newest request begins first, that of a person before others, and each 
   expect(events.slice(1)).toEqual(['third begins', 'second begins', 'first begins']);
 });
 
-test('the oldest request is refused first, that of a person last, within the budget, and not before a burst could end', () => {
-  const { state, events, queue, arrive } = createQueue();
+test('a request is refused when it has waited for the limit, and not before, in which a burst could end', () => {
+  const { events, arrive } = createQueue();
+  arrive('first');
   arrive('activation', false);
-  for (const name of ['first', 'second', 'third']) arrive(name);
-  state.refusals = 1;
-  queue.fillSlot();
+  jest.advanceTimersByTime(CHECK_MS);
+  arrive('second');
+  jest.advanceTimersByTime(WAIT_MS - CHECK_MS - 1);
   expect(events).toEqual([]);
-  jest.advanceTimersByTime(WAIT_MS);
-  expect(events).toEqual(['first 503']);
-  arrive('fourth');
-  state.refusals = 4;
-  queue.fillSlot();
-  expect(events.slice(1)).toEqual(['second 503', 'third 503', 'activation 503']);
+  jest.advanceTimersByTime(1);
+  expect(events).toEqual(['activation 503', 'first 503']);
+  jest.advanceTimersByTime(CHECK_MS);
+  expect(events.slice(2)).toEqual(['second 503']);
+  expect(jest.getTimerCount()).toBe(0);
 });
 
-test('a request whose client has gone neither begins nor takes a refusal', () => {
+test('a request whose client has gone neither begins nor is refused', () => {
   const { state, events, queue, arrive } = createQueue();
   arrive('first');
   const { socket } = arrive('second');
@@ -91,21 +88,8 @@ test('a request whose client has gone neither begins nor takes a refusal', () =>
   expect(events).toEqual(['first begins']);
   arrive('third').socket.destroyed = true;
   state.slots = 1;
-  state.refusals = 1;
   jest.advanceTimersByTime(WAIT_MS);
-  expect([events, state.refusals, queue.length]).toEqual([['first begins'], 1, 0]);
-});
-
-test('a request that has waited for twice the limit is refused even without a budget', () => {
-  const { events, arrive } = createQueue();
-  arrive('first');
-  jest.advanceTimersByTime(WAIT_MS);
-  arrive('second');
-  jest.advanceTimersByTime(WAIT_MS + CHECK_MS);
-  expect(events).toEqual(['first 503']);
-  jest.advanceTimersByTime(WAIT_MS);
-  expect(events).toEqual(['first 503', 'second 503']);
-  expect(jest.getTimerCount()).toBe(0);
+  expect([events, queue.length]).toEqual([['first begins'], 0]);
 });
 
 test('slots that become free without an answer are filled, not more than there are', () => {
@@ -132,9 +116,9 @@ test('the time that a request waited is known when it begins or is refused', () 
   state.slots = 2;
   queue.fillSlot();
   state.slots = 0;
-  jest.advanceTimersByTime(2 * WAIT_MS);
+  jest.advanceTimersByTime(WAIT_MS - 120);
   expect(waitedMs(begun)).toBe(20);
-  expect(waitedMs(refused)).toBe(2 * WAIT_MS);
+  expect(waitedMs(refused)).toBe(WAIT_MS);
 });
 
 test('at the shutdown all waiting requests begin', () => {

@@ -8,13 +8,20 @@ export type ShedReason = 'waiting_time' | 'concurrent_requests';
 export interface LoadLimits {
   /** The longest time that a request should wait before its work begins; 0 disables all refusals by waiting time. */
   readonly waitingMs: number;
-  /** The time after which a request that waits for a slot is refused, if the budget of refusals allows it. */
+  /** The time after which a request that waits for a slot is refused. */
   readonly maxQueuedMs: number;
   /** The largest number of requests in progress, however fast the service is. */
   readonly concurrentRequests: number;
 }
 
-/** The number of slots, which limits the requests in progress, is at least this, however slowly the service answers. */
+/**
+ * As many requests as are answered in this part of `waitingMs` are in progress, as long as others can wait. More would only wait for
+ * each other, and each would take more processor time: the garbage collector copies objects that are in use for longer.
+ */
+const WAIT_SHARE = 1 / 8;
+/** The same for requests that cannot wait: they are refused later than others wait, so that a short pause of the database refuses none. */
+const REFUSAL_SHARE = 1 / 2;
+/** At least this many requests may be in progress, however slowly the service answers. */
 const MIN_CONCURRENT_REQUESTS = 100;
 /** The share of the slots that requests without a waiting person may use. */
 const BACKGROUND_SHARE = 0.8;
@@ -80,23 +87,23 @@ export class Admission {
   /**
    * Decides whether a request is refused at once.
    * @param isBackground whether no person waits for it
-   * @param mayWait whether it may wait for a slot; otherwise it is refused if none is free
+   * @param mayWait whether it may wait for a slot; otherwise it is refused if too many are in progress
    * @returns undefined if it may begin, or wait
    */
   refusal(isBackground: boolean, mayWait = false): ShedReason | undefined {
     if (this.load.underWay >= this.limits.concurrentRequests) return 'concurrent_requests';
-    if (this.#hasWaited(isBackground ? 1 : PERSON_FACTOR) && this.takeRefusal()) return 'waiting_time';
-    const isWithoutSlot = !mayWait && this.freeSlots(isBackground) <= 0;
-    return isWithoutSlot && this.takeRefusal() ? 'concurrent_requests' : undefined;
+    if (this.#hasWaited(isBackground ? 1 : PERSON_FACTOR) && this.#takeRefusal()) return 'waiting_time';
+    const isFull = !mayWait && this.#freeSlots(isBackground, REFUSAL_SHARE) <= 0;
+    return isFull && this.#takeRefusal() ? 'concurrent_requests' : undefined;
   }
 
-  /** How many more requests can begin. */
+  /** How many more requests can begin, if the others wait. */
   freeSlots(isBackground: boolean): number {
-    return this.#slots() * (isBackground ? BACKGROUND_SHARE : 1) - this.load.underWay;
+    return this.#freeSlots(isBackground, WAIT_SHARE);
   }
 
   /** Takes a refusal from the budget. @returns false if there is none */
-  takeRefusal(): boolean {
+  #takeRefusal(): boolean {
     if (this.#savedRefusals < 1) return false;
     this.#savedRefusals -= 1;
     return true;
@@ -117,11 +124,12 @@ export class Admission {
     return length === undefined || (length / this.#perSecond) * 1000 > waitingMs;
   }
 
-  // The number of requests that are answered in half of `waitingMs` (Little's law): half, because they may have waited before.
-  #slots(): number {
+  // As many requests may be in progress as are answered in a part of `waitingMs` (Little's law).
+  #freeSlots(isBackground: boolean, share: number): number {
     const { waitingMs } = this.limits;
     if (waitingMs === 0 || !this.#isMeasured) return Infinity;
-    return Math.max(MIN_CONCURRENT_REQUESTS, (this.#perSecond * waitingMs) / 2_000);
+    const slots = Math.max(MIN_CONCURRENT_REQUESTS, (this.#perSecond / 1000) * waitingMs * share);
+    return slots * (isBackground ? BACKGROUND_SHARE : 1) - this.load.underWay;
   }
 
   #measure(): void {

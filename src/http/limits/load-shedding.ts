@@ -14,7 +14,7 @@ import { RequestQueue } from './request-queue.js';
 /** The limits of the service; tests pass others. */
 export const LIMITS = {
   waitingMs: 500,
-  maxQueuedMs: 500,
+  maxQueuedMs: 750,
   concurrentRequests: 2_000,
 };
 

@@ -14,11 +14,10 @@ export interface ArrivedRequest {
 
 type WaitingRequest = ArrivedRequest & { readonly since: number };
 
-/** A request that has waited for twice `maxQueuedMs` is refused even if the budget of refusals is used up. */
-const MAX_WAIT_FACTOR = 2;
 /**
- * The interval at which free slots are filled, in addition to the filling after each answer. A waiting request that begins may
- * never take its slot, because it is refused or its client goes; the slot would stay free until the next answer.
+ * The interval at which requests that have waited too long are refused, and at which free slots are filled, in addition to the
+ * filling after each answer. A waiting request that begins may never take its slot, because it is refused or its client goes; the
+ * slot would stay free until the next answer.
  */
 const CHECK_MS = 50;
 
@@ -30,10 +29,10 @@ export const waitedMs = (response: ServerResponse): number => waits.get(response
 
 /**
  * The requests that wait for a slot, on connections that stay open after the response, such as those of a reverse proxy. They are
- * not all refused at once, because the refusals would take the time that the answers need. The newest one begins first, because its
- * client will still wait the longest: in the order of arrival, an overloaded service would answer only clients that are about to
- * give up. The oldest one is refused first, when the budget of refusals allows it, but not before `maxQueuedMs`, in which a burst
- * would have ended (adaptive LIFO, docs/decisions/0055). Requests of people begin before others, and are refused after them.
+ * not refused at once: the refusals would take the time that the answers need, because the proxy sends the next request on the
+ * connection. The newest one begins first, because its client will still wait the longest: in the order of arrival, an overloaded
+ * service would answer only clients that are about to give up. A request that has waited for `maxQueuedMs` is refused (adaptive
+ * LIFO, docs/decisions/0055). Requests of people begin before others.
  */
 export class RequestQueue {
   readonly #people: WaitingRequest[] = [];
@@ -42,7 +41,7 @@ export class RequestQueue {
 
   /** @param now the milliseconds of a monotonic clock @param refusal creates the problem of a refused request, and counts it */
   constructor(
-    private readonly admission: Pick<Admission, 'freeSlots' | 'takeRefusal'>,
+    private readonly admission: Pick<Admission, 'freeSlots'>,
     private readonly limits: LoadLimits,
     private readonly now: () => number,
     private readonly refusal: () => Problem,
@@ -67,9 +66,7 @@ export class RequestQueue {
 
   /** Must be called after each answer: a waiting request takes the slot of the answered one. */
   fillSlot(): void {
-    if (this.length === 0) return;
     this.#beginNewest(1);
-    this.#refuseOldest();
   }
 
   /** Lets all waiting requests begin, for the shutdown. */
@@ -79,10 +76,8 @@ export class RequestQueue {
   }
 
   #check(): void {
-    const longestMs = this.limits.maxQueuedMs * MAX_WAIT_FACTOR;
-    for (let late; (late = this.#waitedFor(longestMs));) this.#refuse(late.shift()!);
+    this.#refuseLate();
     this.#beginNewest(this.admission.freeSlots(false));
-    this.#refuseOldest();
     if (this.length > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -107,25 +102,17 @@ export class RequestQueue {
     return true;
   }
 
-  #refuseOldest(): void {
-    for (let waited; (waited = this.#waitedFor(this.limits.maxQueuedMs)) && this.admission.takeRefusal();)
-      this.#refuse(waited.shift()!);
+  #refuseLate(): void {
+    const before = this.now() - this.limits.maxQueuedMs;
+    for (const requests of [this.#people, this.#background])
+      while (requests[0] && requests[0].since <= before) {
+        const late = requests.shift()!;
+        if (!late.socket.destroyed) this.#refuse(late);
+      }
   }
 
   #refuse({ response, since, respond }: WaitingRequest): void {
     waits.set(response, this.now() - since);
     respond(this.refusal());
-  }
-
-  /**
-   * Returns the list whose first request is refused next, because it has waited for this long. Background requests are refused
-   * before those of people. Requests whose client has gone are dropped.
-   */
-  #waitedFor(milliseconds: number): WaitingRequest[] | undefined {
-    const before = this.now() - milliseconds;
-    return [this.#background, this.#people].find((requests) => {
-      while (requests[0]?.socket.destroyed) requests.shift();
-      return requests[0] !== undefined && requests[0].since <= before;
-    });
   }
 }

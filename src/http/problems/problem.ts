@@ -320,7 +320,10 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** The refusal of a request. Services, pipes and guards throw it; `ProblemFilter` makes the response. */
+/**
+ * The refusal of a request. Services, pipes and guards throw it; `ProblemFilter` makes the response. It has no stack trace: its code
+ * says enough, and a trace took a quarter of the processor time of a refusal under load.
+ */
 export class Problem extends Error {
   readonly status: number;
 
@@ -329,7 +332,10 @@ export class Problem extends Error {
     readonly members: Members,
     readonly headers: Readonly<Record<string, string>>,
   ) {
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super(code);
+    Error.stackTraceLimit = stackTraceLimit;
     this.status = PROBLEMS[code].status;
   }
 }
