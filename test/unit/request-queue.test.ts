@@ -86,8 +86,8 @@ test('a request whose client has gone neither begins nor is refused', () => {
   state.slots = 2;
   queue.fillSlot();
   expect(events).toEqual(['first begins']);
+  state.slots = 0;
   arrive('third').socket.destroyed = true;
-  state.slots = 1;
   jest.advanceTimersByTime(WAIT_MS);
   expect([events, queue.length]).toEqual([['first begins'], 0]);
 });
