@@ -1,18 +1,25 @@
 // Runs Jest and counts the passed and failed tests.
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { node24, step } from './prepare.mjs';
 
 /** The in-memory file system (tmpfs) of Linux. */
 const MEMORY_FILE_SYSTEM = '/dev/shm';
 /** `/dev/shm` is used only if it and the memory each have this much free. A run needs 300 MB there, and 2 GB for its processes. */
 const MIN_FREE_BYTES = 4 * 2 ** 30;
+/** The name of the folder of a run: it contains the id of the process, and random characters. */
+const FOLDER_NAME = /^mooring-test-(\d+)-/;
+/** How long the workers of an interrupted run may still write files. */
+const MAX_REMOVAL_MS = 30_000;
 
 /** Runs Jest. @param options of the process, such as its environment @returns the counts of tests, and the output if piped */
 export async function jest(args, options = {}) {
-  const directory = mkdtempSync(join(temporaryFolder(), 'mooring-test-'));
-  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+  const parent = temporaryFolder();
+  for (const name of readdirSync(parent)) if (isLeftOver(name)) removeFolder(join(parent, name));
+  const directory = mkdtempSync(join(parent, `mooring-test-${process.pid}-`));
+  process.once('exit', () => removeFolder(directory));
   // The same mode as /tmp, because PostgreSQL runs as another user if the tests run as root.
   chmodSync(directory, 0o1777);
   const report = join(directory, 'report.json');
@@ -45,6 +52,48 @@ export function temporaryFolder() {
   } catch {
     return tmpdir();
   }
+}
+
+/** Whether this is the folder of a run that was killed. It would keep some hundred megabytes of memory. */
+function isLeftOver(name) {
+  const pid = Number(FOLDER_NAME.exec(name)?.[1] ?? process.pid);
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch ({ code }) {
+    return code === 'ESRCH';
+  }
+}
+
+/** Deletes the folder of a run. If it was interrupted, its servers still run, and its workers still write for some seconds. */
+function removeFolder(directory) {
+  for (const giveUpAt = Date.now() + MAX_REMOVAL_MS; ;) {
+    try {
+      endServers(directory);
+      return rmSync(directory, { recursive: true, force: true });
+    } catch (error) {
+      if (Date.now() > giveUpAt) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 100); // This runs at the exit, where no timer fires any more.
+    }
+  }
+}
+
+/** Ends the PostgreSQL servers of a folder. @throws Error as long as one runs */
+function endServers(directory) {
+  for (const path of readdirSync(directory, { recursive: true })) {
+    if (basename(path) !== 'postmaster.pid') continue;
+    const [pid] = readFileSync(join(directory, path), 'utf8').split('\n');
+    // The server may have ended, and its id may belong to another process.
+    if (!commandLine(pid).includes(directory)) continue;
+    process.kill(Number(pid), 'SIGQUIT');
+    throw new Error(`PostgreSQL (process ${pid}) still runs`);
+  }
+}
+
+function commandLine(pid) {
+  const file = `/proc/${pid}/cmdline`;
+  if (process.platform === 'linux') return existsSync(file) ? readFileSync(file, 'utf8') : '';
+  return spawnSync('ps', ['-ww', '-o', 'command=', '-p', pid], { encoding: 'utf8' }).stdout ?? '';
 }
 
 function countResults(report) {
