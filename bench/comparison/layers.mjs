@@ -21,7 +21,7 @@ const LAYERS = [
   ],
   ['removal of headers', /^dist\/http\/strip-client-address/],
   ['limits', /^dist\/http/],
-  ['decisions', /^dist\//],
+  ['other code of the service', /^dist\//],
   ['Node: HTTP, sockets, timers', /./],
 ];
 /** Functions of Node work for the layer that calls them if it is one of these. Otherwise they are a layer of their own. */

@@ -34,7 +34,7 @@ ${describeErrors(describeWrongResponses(entries), CHECK_BEFORE_MEASUREMENT)}
   else; for the manifest, Node's server with the prepared responses of the service.
 - **constant**: Fastify with one route that answers a constant of the manifest's size.
 
-All use the same tables, license rules, pool size and Node. The other servers write no log, shed no load and make no request
+All use the same Node, and all except the constant server the same tables, license rules and pool size. The other servers write no log, shed no load and make no request
 ids. The service does, and its measurements include that.
 
 ${table([['service relative to', ...COMPARED], ...entries.map(ratioCells)])}
@@ -59,7 +59,7 @@ ${table([
 ${layersByKind ? describeLayers(layersByKind, measurementsByKind) : ''}
 ${
   database
-    ? `The database alone (\`pgbench\`, 12 connections, prepared statements, one at a time) reads ${formatCount(database.read)} activations or inserts ${formatCount(database.insert)} rows of telemetry a second.`
+    ? `The database alone (\`pgbench\`, 12 connections, on each one prepared statement at a time) reads ${formatCount(database.read)} activations or inserts ${formatCount(database.insert)} rows of telemetry a second.`
     : 'The speed of the database alone was not measured, because `pgbench` is not installed.'
 }
 `;
@@ -98,9 +98,9 @@ function describeFloors({ heartbeat, telemetry, manifest, manifest_304 }, signat
     ? `\nFor the manifest, it is ${minimalTimes(manifest, 'constant')} times as fast as the constant with a 200, and ${minimalTimes(manifest_304, 'constant')} times with a 304.`
     : '';
   return `A heartbeat takes ${(own / constant).toFixed(1)} times the processor time of the constant, in the server alone (goal: at most ${MAX_CONSTANT_RATIO}, ${reachedOrMissed(own / constant <= MAX_CONSTANT_RATIO)}). Two
-parts of it have a floor: the request, which takes the constant ${formatCount(constant)} µs, and the signature of the new token, for which OpenSSL needs ${signatureUs.toFixed(1)} µs.
+parts of it have a floor: the request, for which the constant server takes ${formatCount(constant)} µs, and the signature of the new token, for which OpenSSL needs ${signatureUs.toFixed(1)} µs.
 They are ${Math.round(((constant + signatureUs) / own) * 100)} % of the heartbeat. The minimal server takes ${(minimal / constant).toFixed(1)} times the processor time of the constant, and
-would be ${minimalTimes(heartbeat, 'plain')} times as fast as plain and ${minimalTimes(heartbeat, 'idiomatic')} times as fast as idiomatic${withTelemetry}.${withManifest}
+by these ratios is ${minimalTimes(heartbeat, 'plain')} times as fast as plain and ${minimalTimes(heartbeat, 'idiomatic')} times as fast as idiomatic${withTelemetry}.${withManifest}
 `;
 }
 

@@ -1,7 +1,7 @@
 // Measures how the number of licenses affects the service: npm run bench:growth [-- --sizes N,N…] [--rounds N] [--seconds N]
 // [--due N] [--write]. One PostgreSQL server has a database of each size, and each database has its own service. Each kind of
 // request is measured in rounds that alternate between the services. Then the bench measures how long a service takes to start,
-// and how the nightly retention run slows heartbeats.
+// and how the nightly retention run, which deletes `--due` rows of telemetry, slows heartbeats.
 import { parseArgs } from 'node:util';
 import { ScriptError } from '../../scripts/prepare.mjs';
 import { option, parseWholeNumbers } from '../command.mjs';

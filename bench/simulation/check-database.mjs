@@ -4,7 +4,7 @@ import { ACTIVATION, PURCHASE } from './expected-state.mjs';
 /**
  * Compares the database with the expected state.
  * @param end the end of the last simulated day
- * @returns the checks, each with what it checks, the number of rows checked, and the number of wrong ones
+ * @returns the checks, each with what it checks, how many rows or runs it looked at, and how many faults it found
  */
 export async function checkDatabase(client, expected, end) {
   const query = async (sql, values) => (await client.query(sql, values)).rows;
@@ -103,5 +103,9 @@ async function checkRetention(query, end) {
      from retention_run`,
     [new Date(end).toISOString().slice(0, 10)],
   );
-  return { what: 'the last run of retention left no older row in the inbox', seen, wrong };
+  return {
+    what: 'the last run of retention succeeded, and left no row of an earlier day in the inbox',
+    seen,
+    wrong,
+  };
 }

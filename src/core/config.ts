@@ -180,7 +180,7 @@ export class Config {
   }
 
   /**
-   * The access token with which the command line publishes over https; undefined if it uses the database. Only this getter checks
+   * The staff token with which the command line publishes over https; undefined if it uses the database. Only this getter checks
    * it, so that a wrong token stops no other command. @throws ConfigError
    */
   get staffToken(): string | undefined {

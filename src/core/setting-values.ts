@@ -32,7 +32,7 @@ export function secret(name: string, text: string): Buffer {
   return Buffer.from(text, 'base64');
 }
 
-/** Parses an access token of staff. */
+/** Parses a staff token. */
 export function staffToken(name: string, text: string): string {
   if (!/^mst_[\w-]{43}$/.test(text))
     throw new ConfigError(`${name} must be a token of \`mooring staff token\`, which begins with mst_.`);

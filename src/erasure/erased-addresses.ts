@@ -53,6 +53,7 @@ export async function findErasedAddresses(
       address && at && at > searchedSince && !erasure_request.some((id) => knownIds.has(id)),
   );
   if (unknownErasures.length === 0) return [];
+  // The time of the latest erasure of an address, by its hash, which is what `address` in the tombstone file is.
   const erasedAt = new Map<string, Date>();
   for (const { address, at } of unknownErasures) {
     const latest = erasedAt.get(address!);

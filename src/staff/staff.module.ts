@@ -20,7 +20,7 @@ import { StaffService } from './staff.service.js';
 import { StaffTokensService } from './tokens/staff-tokens.service.js';
 import { TokensController } from './tokens/tokens.controller.js';
 
-/** Staff accounts, and the sign-in of staff by passkey, one-time link or access token. */
+/** Staff accounts, and the sign-in of staff by passkey, one-time link or staff token. */
 @Module({
   imports: [KeysModule, MailModule, TypeOrmModule.forFeature([Staff])],
   controllers: [

@@ -59,7 +59,8 @@ const RETURN_TODAYS_ROWS =
 // of the service knows.
 async function moveDueRows(runner: QueryRunner, today: string): Promise<number> {
   return runner.manager.transaction(async () => {
-    // New rows go to `telemetry_inbox`. A writer that chose the draining table before the swap waits for the lock.
+    // New rows go to `telemetry_inbox`. A writer that began before the swap, when the drained table had this name,
+    // waits for the lock.
     await execute(runner, 'lock table telemetry_inbox_draining in share mode');
     const movedRows = await insertedRows(runner, MOVE_DUE_ROWS, [today]);
     await execute(runner, RETURN_TODAYS_ROWS, [today]);

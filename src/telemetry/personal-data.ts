@@ -13,10 +13,13 @@ const MAC_IN_TEXT = /(?<![0-9a-f])(?=[a-f.:-]*\d)[0-9a-f]{6}[ .:-]?[0-9a-f]{6}(?
  * names in code.
  */
 const MAC_IN_CRASH_FRAME = /(?<![0-9a-f])(?=[a-f]*\d+[a-f]+\d)[0-9a-f]{12}(?![0-9a-f])/i;
-/** A UUID with any separator. Without one, the pattern also matches a digest of 32 digits. */
+/** A UUID with hyphens, underscores, spaces or nothing between its parts, so the pattern also matches a digest of 32 digits. */
 const UUID = /[0-9a-f]{8}([-_ ]?[0-9a-f]{4}){3}[-_ ]?[0-9a-f]{12}|[0-9a-f]{32}/i;
 
-/** License keys: in their shown form, in capitals with other separators, and in other forms with a digit. */
+/**
+ * License keys: in their shown form; in capitals without the prefix, also with other separators; and in any case with a prefix and
+ * other separators, if there is a digit near the beginning.
+ */
 const LICENSE_KEYS = [
   /[0-9a-z]{2,12}_[0-9a-z]{4}(-[0-9a-z]{4}){3}/i,
   /(?<![0-9A-Za-z])[0-9A-Z]{4}([-_. ][0-9A-Z]{4}){3}(?![0-9A-Za-z])/,

@@ -1,12 +1,12 @@
 import type { LicenseStatus } from '../licenses/license.rules.js';
 import type { ExportedLicense } from './read-license.js';
 
-/** How many refused rows a report lists. All of them are passed to `onRefused`. */
+/** How many refused rows a report lists. All of them are passed to the option `onRefused` of `importExport`. */
 const MAX_LISTED_REFUSALS = 1_000;
 
 /** A row that was not imported, and why. */
 export interface RefusedRow {
-  /** `line 7`, or `line 3, item 17`. */
+  /** Where the row begins: `line 7`, or in a JSON file `line 3, item 17`. */
   readonly place: string;
   readonly reason: string;
 }
@@ -14,7 +14,7 @@ export interface RefusedRow {
 /** What an import did, or would do. */
 export interface ImportReport {
   readonly dry_run: boolean;
-  /** The rows below the header. The next six numbers add up to it. */
+  /** The rows of the file without its header. The next six numbers add up to it. */
   readonly rows: number;
   readonly imported: number;
   /** Licenses that a report of the payment processor had issued for the same transaction, and that now have their previous key. */

@@ -79,7 +79,7 @@ function* checkPace(
   // After a problem with the action `fix`, the client repeats the heartbeat at once, without telemetry.
   const isRepetition = action === 'fix' && body!['telemetry'] && !heartbeat.received?.body?.['telemetry'];
   if (isRepetition && gap <= CALLS_TIMEOUT_MS) return;
-  // The delay counts from the last answer: to the heartbeat, or to the activation that this answer asked for.
+  // The `retry-after` of the last answer applies: to the previous heartbeat, or to the activation that its answer asked for.
   const retry_after_seconds = previousCall.received?.retry_after_seconds;
   if (heartbeat.status === 'needs_network') {
     if (gap < 30 * SECOND) yield `repeated a call after ${gap} ms while it waited for the network`;

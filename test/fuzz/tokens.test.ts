@@ -198,10 +198,11 @@ const mutant = fc
   .record({
     kinds: fc.array(fc.constantFrom(...Object.keys(CHANGES)), { minLength: 1, maxLength: 2 }),
     pick: fc.nat(0xfffff),
-    of: fc.nat(2),
+    // The token that is changed, and the one from which a change takes segments.
+    index: fc.nat(2),
     other: fc.nat(2),
   })
-  .map(({ kinds, pick, of, other }) => ({
+  .map(({ kinds, pick, index, other }) => ({
     kinds,
     make: () => {
       const segments = tokens.map((token) => token.split('.') as Segments);
@@ -211,7 +212,7 @@ const mutant = fc
         return rest.length === 1 && header && payload && rest[0]
           ? CHANGES[kind]!([header, payload, rest[0]], pick, segments[other]!)
           : token;
-      }, tokens[of]!);
+      }, tokens[index]!);
       // A lone surrogate would be answered 422, as in any body.
       return changed.toWellFormed();
     },

@@ -18,7 +18,7 @@ const server = new ServerProcess({ PORT: String(port), DATABASE_URL: database.ur
 await server.ready();
 
 // Errors alert an operator, so a caller must not be able to cause one with a few bytes.
-test('an incomplete body is an error of its sender, and is logged neither as an internal error nor as an outage of the database', async () => {
+test('a malformed or incomplete body is an error of its sender, and is logged neither as an internal error nor as an outage of the database', async () => {
   const head = 'POST /v1/activate HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n';
   const reset = async (socket: { resetAndDestroy(): unknown }) => socket.resetAndDestroy();
   const end = async (socket: { end(): unknown }) => socket.end();

@@ -130,7 +130,7 @@ export class MailHarness {
     return (await this.service.sql<{ kind: string }>(sql, [about])).map(({ kind }) => kind);
   }
 
-  /** Makes failed jobs due now, and wakes the workers. @param attempts replaces the number of their earlier attempts */
+  /** Makes all waiting jobs due now, and wakes the workers. @param attempts replaces the number of their earlier attempts */
   async retryFailedJobs(attempts?: number): Promise<void> {
     await this.service.sql(
       `${RESCHEDULE}, run_at := now(), attempts := $1), pg_notify('jobs:insert', '{"count": 5}')`,
@@ -138,7 +138,7 @@ export class MailHarness {
     );
   }
 
-  /** Postpones failed jobs by an hour, so that no attempt runs before the test requests it. */
+  /** Postpones all waiting jobs by an hour, so that no attempt runs before the test requests it. */
   async postponeFailedJobs(): Promise<void> {
     await this.service.sql(`${RESCHEDULE}, run_at := now() + interval '1 hour')`);
   }

@@ -47,7 +47,7 @@ describe('heartbeats', () => {
     }
   });
 
-  test('have their telemetry counted as stored, refused or failed, and its dropped members counted without their names', async () => {
+  test('have their telemetry counted as stored, refused or failed, and invalid values of its members counted without their names', async () => {
     const blocks = 'mooring_telemetry_blocks_total';
     const beat = (telemetry: unknown) => service.heartbeat(token, { telemetry });
     const changes = await changesDuring(service, async () => {

@@ -55,6 +55,7 @@ async function openByCode(): Promise<Page> {
 }
 
 test('the search for English text finds it on an English page', async () => {
+  // The parts of English messages that no German message contains. With few of them, the search would find nothing.
   expect(findEnglishPieces('de').length).toBeGreaterThan(150);
   const page = await browser.openPage(origin, { now: START, path: '/portal/' });
   const label = page.getByLabel('License key');

@@ -26,7 +26,7 @@ const PAINTED = `new Promise((done) => requestAnimationFrame(() => requestAnimat
 
 /**
  * Waits until what is rendered now has been painted. Chromium reports a request of a new document and the end of the old
- * document from two processes, in any order, so the old one may end while it is asked. Then the new one is asked.
+ * document from two processes, in any order. So the old document may end while this waits in it, and then waits in the new one.
  */
 async function waitForPaint(page: Page): Promise<void> {
   for (;;)

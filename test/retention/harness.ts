@@ -110,7 +110,7 @@ export class RetentionHarness {
     );
   }
 
-  /** Runs the retention for the time `asOf`, without rewriting files, and expects that no step fails. */
+  /** Runs the retention for the time `asOf`, without rewriting the files of tables, and expects that no step fails. */
   async run(asOf: string, retention = this.retention): Promise<RetentionReport> {
     await this.sql('update file_rewrite set rewritten_at = $1', [this.clock.now()]);
     const report = await retention.run(new Date(asOf));

@@ -171,7 +171,7 @@ describe('a session', () => {
     expect((await browser.get('session')).status).toBe(204);
   });
 
-  test('is not a token: the read of the session answers 204 to an access token, and without a session', async () => {
+  test('is not a token: the read of the session answers 204 to a staff token, and without a session', async () => {
     const authorization = `Bearer ${await service.staffToken('admin', 'root@example.com')}`;
     const headersOf: Record<string, string>[] = [{ authorization }, { cookie: 'mooring_staff=x' }, {}];
     for (const headers of headersOf) {

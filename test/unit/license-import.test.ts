@@ -38,12 +38,12 @@ describe('a header', () => {
       ['license_key', 'email', 'constructor'],
     ],
     [
-      'a name of 16 letters',
+      'a name of 16 letters whose check symbol is wrong for a key',
       `The column SeatsPerCustomer ${unknownColumn}`,
       ['license_key', 'email', 'SeatsPerCustomer'],
     ],
     [
-      'the shape of a license key without a digit',
+      '16 letters with the right check symbol of a key',
       `Column 3 ${unknownColumn}`,
       ['license_key', 'email', 'SEATSPERCVSTOMEW'],
     ],
@@ -61,7 +61,7 @@ describe('a header', () => {
     expect(() => importColumns(header)).toThrow(new ImportError(sentence));
   });
 
-  test('that is refused has no fault of a line', () => {
+  test('that is refused: the error lists no faults of lines', () => {
     expect(() => importColumns([])).toThrow(expect.objectContaining({ faults: [] }));
   });
 

@@ -73,7 +73,7 @@ describe('what is shown of a table', () => {
   });
 
   // The total minus the shown cells gives the hidden sum. It must cover several values and must not be small.
-  test('hides at least two values with at least 280 heartbeats, so that a subtraction reveals no small count', () => {
+  test('hides at least two values, which together have at least 280 heartbeats, so that a subtraction reveals no small count', () => {
     forAnyTable((counted) => {
       const { shown, hidden } = publish(counted);
       if (shown.length === 0 || hidden.length === 0) return;
@@ -120,7 +120,7 @@ describe('at the threshold of 280 heartbeats:', () => {
     ['279 rare heartbeats hide one more value', cellsOf(280), 279, [['other', 559]]],
     ['one rare heartbeat hides the smallest value', cellsOf(281, 280), 1, [['v0', 281], ['other', 281]]], // prettier-ignore
     ['280 rare heartbeats hide no more values', cellsOf(281, 280), 280, [['v0', 281], ['v1', 280], ['other', 280]]], // prettier-ignore
-    ['of equal values the last by name is hidden', cellsOf(300, 300), 5, [['v0', 300], ['other', 305]]], // prettier-ignore
+    ['of two values with equal counts the last by name is hidden', cellsOf(300, 300), 5, [['v0', 300], ['other', 305]]], // prettier-ignore
   ])('%s', (_what, cells, rest, shown) => {
     expect(valuesOf(suppressSmallCells(cells, rest))).toEqual(shown);
   });

@@ -52,7 +52,7 @@ IMPLEMENTATIONS: Dict[str, Verify] = {
 
 
 def torsion_points() -> List[Point]:
-    """The eight points of small order, found as multiples of any point by the group order."""
+    """The eight points of small order. ORDER is that of the base point, so ORDER times any point has small order."""
     for y in range(2, 200):
         point = decode_point(y.to_bytes(32, "little"))
         torsion = point and multiply(ORDER, point)

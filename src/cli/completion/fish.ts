@@ -43,7 +43,7 @@ ${lines.join('\n')}
 `;
 }
 
-/** In single quotes, fish reads a backslash before a quotation mark or a backslash. */
+/** In single quotes, fish takes a backslash as an escape only before a single quote or another backslash. */
 const quotedForFish = (text: string) => `'${text.replaceAll(/[\\']/g, '\\$&')}'`;
 
 /** `-r`: the option has a value. `-F`: the value is a file. `-f`: it is not. */

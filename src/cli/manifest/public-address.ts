@@ -52,8 +52,11 @@ async function readServed({ url, signed, sequence, trusted }: Published): Promis
   const document = await fetchManifest(url);
   if (document === null) return 'no manifest';
   const served = verifyManifest(document, trusted);
-  if (findDifferingUnsignedMember(document, served) !== null)
-    throw new CommandError(`${url} serves the manifest with changed unsigned copies.`);
+  const member = findDifferingUnsignedMember(document, served);
+  if (member !== null)
+    throw new CommandError(
+      `${url} serves a manifest whose unsigned copy of ${member} differs from the signed value.`,
+    );
   if (served.sequence === sequence && readDocument(document).signed !== signed)
     throw new CommandError(
       `${url} serves another manifest of the same sequence, which was not published here.`,

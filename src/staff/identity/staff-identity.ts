@@ -10,7 +10,7 @@ import { Sessions } from '../../http/sessions/sessions.js';
 import { tokenHash } from '../../http/sessions/token-hash.js';
 import type { Staff } from './staff.entity.js';
 
-/** An authenticated staff member; `session_id` is null for a request with an access token. */
+/** An authenticated staff member; `session_id` is null for a request with a staff token. */
 export type AuthenticatedStaff = Pick<Staff, 'id' | 'email' | 'role'> & {
   readonly session_id: string | null;
 };

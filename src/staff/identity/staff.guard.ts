@@ -16,7 +16,7 @@ type RequestOfStaff = FastifyRequest & { staff?: AuthenticatedStaff };
 export const AdminOnly = Reflector.createDecorator<object>();
 
 /**
- * Marks a controller or a route that accepts no access token, so that a stolen token cannot register a passkey or give another person
+ * Marks a controller or a route that accepts no staff token, so that a stolen token cannot register a passkey or give another person
  * access, which would last after the token is revoked.
  */
 export const SessionOnly = Reflector.createDecorator<object>();
@@ -29,7 +29,7 @@ export const SessionOnly = Reflector.createDecorator<object>();
  */
 export const ChecksConfirmer = Reflector.createDecorator<object>();
 
-/** Authenticates staff by session or access token. Each staff controller uses this guard. */
+/** Authenticates staff by session or staff token. Each staff controller uses this guard. */
 @Injectable()
 export class StaffGuard implements CanActivate {
   constructor(

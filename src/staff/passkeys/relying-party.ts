@@ -121,7 +121,10 @@ export class RelyingParty {
   }
 }
 
-/** Reads the format of the attestation in an answer that is not verified yet. @throws Error if the answer has none */
+/**
+ * Reads the format of the attestation in an answer that is not verified yet; undefined if it names none.
+ * @throws Error if the attestation cannot be decoded
+ */
 async function readAttestationFormat({ response }: RegistrationResponseJSON): Promise<unknown> {
   const { decodeAttestationObject, isoBase64URL } = await import('@simplewebauthn/server/helpers');
   return decodeAttestationObject(isoBase64URL.toBuffer(response.attestationObject)).get('fmt');

@@ -13,7 +13,7 @@ const TOKEN_LIFETIME_DAYS = 90;
 /** The beginning of each token, by which people and secret scanners recognise it. */
 const TOKEN_PREFIX = 'mst_';
 
-/** An access token in lists. The secret token itself is not stored. */
+/** A staff token in lists. The secret itself is not stored. */
 interface StaffTokenView {
   readonly id: string;
   readonly email: string;
@@ -27,7 +27,7 @@ interface TokenRow extends Omit<StaffTokenView, 'created_at' | 'expires_at'> {
   readonly expires_at: Date;
 }
 
-/** Access tokens for scripts of staff (docs/contract.md#staff). */
+/** Staff tokens, for scripts (docs/contract.md#staff). */
 @Injectable()
 export class StaffTokensService {
   constructor(

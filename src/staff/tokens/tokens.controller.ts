@@ -4,7 +4,7 @@ import { StaffTokensService } from './staff-tokens.service.js';
 import { AdminOnly, CurrentStaff, StaffGuard } from '../identity/staff.guard.js';
 import { ReasonRequest } from '../../audit/reason.dto.js';
 
-/** Access tokens for scripts of staff. Only the command line creates them (docs/contract.md#staff). */
+/** Staff tokens, for scripts. Only the command line creates them (docs/contract.md#staff). */
 @Controller('support/api/tokens')
 @UseGuards(StaffGuard)
 export class TokensController {

@@ -136,7 +136,7 @@ describe('after publishing, the public URL is read:', () => {
     ],
     [
       'changed unsigned copies',
-      '$URL serves the manifest with changed unsigned copies.',
+      '$URL serves a manifest whose unsigned copy of version differs from the signed value.',
       (response, document) => void response.end(JSON.stringify({ ...document, version: '9.9.9' })),
     ],
     [

@@ -52,7 +52,7 @@ class Year:
         self.start()
         self._perform(self.computer.activate)
         # The status before the activation, which is `not_activated`, is not checked.
-        self._lengths[1] = 1
+        self._lengths_at_start[1] = 1
 
     def simulate(self, days: float) -> None:
         """Alternates quiet days and faults for this number of days."""
@@ -83,7 +83,7 @@ class Year:
             and confirmed.clock_error_ms == 0
             and not confirmed.was_set_ahead
         )
-        self._lengths = [len(computer.attempts), len(computer.states), len(computer.log)]
+        self._lengths_at_start = [len(computer.attempts), len(computer.states), len(computer.log)]
         self._run = Run(
             start=computer.time.elapsed,
             start_awake=computer.time.elapsed - computer.slept,
@@ -157,7 +157,7 @@ class Year:
 
     def _perform_random_action(self, longest: float, user: str) -> None:
         computer = self.computer
-        # A user whose application waits for the network does not just wait: the next action comes within three hours.
+        # While the application waits for the network, at most three hours pass at once, so that the user acts more often.
         longest_pause = 3 * HOUR if computer.client.status.kind == "needs_network" else 3 * DAY
         # Below 0.62, the user only lets time pass.
         draw = self._random.random() * (0.62 if user == "absent" else 1)
@@ -224,7 +224,7 @@ class Year:
         else:
             computer.client.close()
         run.end_awake = computer.time.elapsed - computer.slept
-        attempts, states, log = self._lengths
+        attempts, states, log = self._lengths_at_start
         run.attempts, run.states, run.log = computer.attempts[attempts:], computer.states[states:], computer.log[log:]
         found = [*find_violations(run), *self.crashes.find_wrongly_sent(run.attempts), *self._check_state_file()]
         self.violations += [f"run {self.counts['runs']}: {sentence}" for sentence in found]
