@@ -84,7 +84,7 @@ export interface CrashGroup {
   readonly state: 'open' | 'resolved' | 'muted';
   /** The version that resolves the crash. An `open` group that has it was reopened, because it crashed in this version or a later one. */
   readonly resolved_in: string | null;
-  /** E-mail address of the staff member who resolved or muted the group; null if that person was removed. */
+  /** E-mail address of the staff member who resolved or muted the group; null if no state is set, or that person was removed. */
   readonly changed_by: string | null;
   readonly changed_at: string | null;
   /** Identifies the state that staff set, for `if-match`. */
