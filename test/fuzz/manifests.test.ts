@@ -129,14 +129,14 @@ const CHANGES: Record<string, Change> = {
 const mutant = fc.record({
   kind: fc.constantFrom(...Object.keys(CHANGES)),
   pick: fc.nat(0xfffff),
-  of: fc.nat(1),
+  index: fc.nat(1),
 });
 
 test('content that no trusted key signed is refused with a message, and not offered by a client', async () => {
   const file = join(directory, 'manifest.json');
   await fc.assert(
-    fc.asyncProperty(mutant, async ({ kind, pick, of }) => {
-      const text = CHANGES[kind]!(documents[of]!, pick, documents[1 - of]!);
+    fc.asyncProperty(mutant, async ({ kind, pick, index }) => {
+      const text = CHANGES[kind]!(documents[index]!, pick, documents[1 - index]!);
       const genuine = documents.map(({ signed }) => signed);
       // Any other error than a refusal fails the test here.
       await refusal(async () => {

@@ -200,9 +200,9 @@ const mutant = fc
     pick: fc.nat(0xfffff),
     // The token that is changed, and the one from which a change takes segments.
     index: fc.nat(2),
-    other: fc.nat(2),
+    otherIndex: fc.nat(2),
   })
-  .map(({ kinds, pick, index, other }) => ({
+  .map(({ kinds, pick, index, otherIndex }) => ({
     kinds,
     make: () => {
       const segments = tokens.map((token) => token.split('.') as Segments);
@@ -210,7 +210,7 @@ const mutant = fc
         const [header = '', payload = '', ...rest] = token.split('.');
         // A second change is made only if the first one left three segments.
         return rest.length === 1 && header && payload && rest[0]
-          ? CHANGES[kind]!([header, payload, rest[0]], pick, segments[other]!)
+          ? CHANGES[kind]!([header, payload, rest[0]], pick, segments[otherIndex]!)
           : token;
       }, tokens[index]!);
       // A lone surrogate would be answered 422, as in any body.
