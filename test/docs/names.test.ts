@@ -56,7 +56,7 @@ const unknownNames = (text: string, shape: RegExp) =>
 const SETTING = /(?<![\w$])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?!\w)/g;
 const SNAKE_CASE = /(?<![\w/.-])[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?![\w(])/g;
 
-test.each(pages)('every setting, code, column and metric that %s names exists', (page) => {
+test.each(pages)('every setting, code, column and metric with an underscore that %s names exists', (page) => {
   expect([...unknownNames(read(page), SETTING), ...unknownNames(read(page), SNAKE_CASE)]).toEqual([]);
 });
 

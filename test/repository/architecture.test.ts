@@ -165,7 +165,7 @@ describe('imports between folders', () => {
     ).toEqual(['b', 'c', 'b']);
   });
 
-  test('every relative import names an existing file, and ends in .js, or in .json for texts', () => {
+  test('every relative import ends in .js and names an existing source, or ends in .json for texts', () => {
     const wrong = inAllFiles(({ path, imports }) =>
       imports
         .filter(
@@ -338,8 +338,8 @@ test('a cycle of a folder and its sub-folder is found, and a program may be next
 });
 
 /**
- * The folders that the files of each folder import, without those of its sub-folders. A program (`main`, and each file directly
- * below the root) is a node of its own, because it imports everything and no file imports it.
+ * The folders that the files of each folder import, without those of its sub-folders. Each file directly below the root is a node of
+ * its own, and so is a program (`main`), because it imports everything and no file imports it.
  */
 function importsOfFolders(files: readonly SourceFile[]): Map<string, Set<string>> {
   const nodeOf = (path: string) =>

@@ -35,7 +35,7 @@ test('an instance is given every setting that it reads, except the data folder a
   const settings = settingNames();
   expect(settings.size).toBeGreaterThan(30);
   expect(Object.keys(service.environment).filter((name) => !settings.has(name))).toEqual([]);
-  // In production nothing is stored in the data folder. On the server, `manifest publish` needs no token.
+  // The default of DATA_DIR, `./data`, is the volume. On the server, `manifest publish` needs no token.
   expect([...settings].filter((name) => !(name in service.environment))).toEqual(['DATA_DIR', 'STAFF_TOKEN']);
 });
 
@@ -117,7 +117,7 @@ test('the database gets only the password of the role that the service uses', ()
   expect(postgres.volumes).toContain('./deploy/postgres.sql:/docker-entrypoint-initdb.d/mooring.sql:ro');
 });
 
-test('the environment of an instance is valid in production, and only the database of compose is used without TLS', () => {
+test('the environment of an instance is valid in production, and leads to the database of compose without TLS', () => {
   const given: Record<string, string> = {
     POSTGRES_PASSWORD: 'a-password',
     PUBLIC_URL: 'https://licensing.example.com',
@@ -149,7 +149,7 @@ const linesAboutCallers = (lines: string) =>
     /^\s*(log|stats|stick|capture|unique-id|email-alert)\b.*|.*\b(forwardfor|originalto|httplog|tcplog|forwarded|send-proxy|log-format|log-send|set-src|via)\b.*|.*\bsrc(_\w+)?\b.*/gim,
   ) ?? [];
 
-test('the proxy writes no log, and no line of its configuration uses the address of a caller', () => {
+test('the proxy logs no requests, and no line of its configuration uses the address of a caller', () => {
   expect(linesAboutCallers(configuration)).toEqual([]);
   expect(configuration).toMatch(/^ {2}no log$/m);
   for (const line of [

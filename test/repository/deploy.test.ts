@@ -90,7 +90,7 @@ describe('deploy/mooring@.service', () => {
     ]);
   });
 
-  test('the service starts after the clock is set, because a clock that is wrong at the start may not be detected', () => {
+  test('the service starts after time-sync.target, because a clock that is wrong at the start may not be detected', () => {
     expect(valueOf('After').split(' ')).toContain('time-sync.target');
   });
 

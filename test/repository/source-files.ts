@@ -10,7 +10,7 @@ export interface Import {
   readonly from: string;
   /** The path of the module in the folder that is read, without extension; undefined for a package or a module of Node. */
   readonly file: string | undefined;
-  /** The imported local names; empty for a re-export, a dynamic import, and an import for side effects. */
+  /** The imported local names; empty for an import for side effects, an `export … from` and a dynamic import. */
   readonly names: readonly string[];
   /** Those of `names` that are imported as types only and do not exist at run time. */
   readonly types: readonly string[];
