@@ -25,17 +25,17 @@ const send = (body: string | Uint8Array, headers: Record<string, string>): Promi
 const NAMES = ['webhook-id', 'webhook-timestamp', 'webhook-signature'] as const;
 const change = fc.record({
   what: fc.constantFrom('body', ...NAMES),
-  at: fc.nat(999),
-  other: fc.constantFrom('', 'x', '0', ' ', 'v1,', '=', ',', '.', '-', 'A'),
-  removed: fc.nat(2),
+  position: fc.nat(999),
+  inserted: fc.constantFrom('', 'x', '0', ' ', 'v1,', '=', ',', '.', '-', 'A'),
+  removedLength: fc.nat(2),
 });
 
 function changeText(
   text: string,
-  { at, other, removed }: { at: number; other: string; removed: number },
+  { position, inserted, removedLength }: { position: number; inserted: string; removedLength: number },
 ): string {
-  const place = at % (text.length + 1);
-  return text.slice(0, place) + other + text.slice(place + removed);
+  const place = position % (text.length + 1);
+  return text.slice(0, place) + inserted + text.slice(place + removedLength);
 }
 
 // White space around a header is ignored, and one valid signature of a list is enough.
