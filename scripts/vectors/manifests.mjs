@@ -214,7 +214,7 @@ export function manifests() {
         {
           signers: [CURRENT, NEXT],
           by: [NEXT],
-          trusted_keys: [NEXT, UNKNOWN],
+          trusted_keys: [NEXT],
         },
       ),
       offerCase('One valid signature is enough: the first signature is of an unknown key.', FIRST, latest, {

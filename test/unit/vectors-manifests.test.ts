@@ -43,6 +43,7 @@ interface Case {
 }
 
 const vectors = readVectors<{
+  unknown_key: { x: string };
   cases: Case[];
   compare_versions: { name: string; a: string; b: string; sign: number }[];
   version_shapes: { name: string; text: string; is_version: boolean }[];
@@ -72,6 +73,12 @@ describe('manifests.json, as the reference client checks it', () => {
     expect(check.available ? check.newest_version : check.newest?.version).toBe(newest_version);
     expect(sequences).toEqual(expected.seen);
   });
+});
+
+test('no client of manifests.json trusts its unknown_key', () => {
+  const { unknown_key, cases } = vectors;
+  const trusting = cases.filter(({ state }) => state.trusted_keys.includes(unknown_key.x));
+  expect(trusting.map(({ name }) => name)).toEqual([]);
 });
 
 describe('manifests.json, as the publisher’s commands and the service verify it', () => {
