@@ -5,9 +5,10 @@ const SEPARATORS = /[\s\p{Cf}\p{S}ーｰ]|(?!_)\p{P}/gu;
 const FULL_WIDTH = /[０-９Ａ-Ｚａ-ｚ＿]/g;
 const WITH_UNDERSCORE = /^([A-Z0-9]{2,12})_((?:[A-Z0-9]_?){16})$/i;
 const WITHOUT_UNDERSCORE = /^([A-Z0-9]{2,12})?([A-Z0-9]{16})$/i;
-// One character of a word. Japanese, Chinese and Korean write a key without a space beside it.
+// One character of a word. Japanese, Chinese and Korean write a key without a space beside it. NUL counts as such a character, so
+// that a key beside it is not read.
 const WORD_CHARACTER = String.raw`(?![\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}ーｰ])[\p{L}\p{N}_\0]`;
-// A key between words. It has its prefix and underscore, and a line may end after a dash.
+// A key between words. It has its prefix and underscore. After a dash a line may end, and a quoted line begins with `>`.
 const KEY_IN_TEXT = new RegExp(
   `(?<!${WORD_CHARACTER}\\p{Pd}?)[A-Za-z0-9]{2,12}_[A-Za-z0-9]{4}` +
     `(?:(?:[\\p{Pd}−ーｰ_][\\s>]{0,9})?[A-Za-z0-9]{4}){3}(?!\\p{Pd}?${WORD_CHARACTER})`,
@@ -22,7 +23,8 @@ const DETAIL = 'must have the shape PREFIX_XXXX-XXXX-XXXX-XXXX';
  * Reads a typed or pasted license key as the service does. A key that was typed without its prefix stays without one, because only
  * the service knows the prefix. The check symbol is not checked, because imported keys may lack it.
  * @returns the canonical text
- * @throws LicenseProblem, as the service would answer, for a text without the shape of a key or with several different keys
+ * @throws LicenseProblem, as the service would answer, for a text without the shape of a key, with several different keys, or of
+ *   more than 2,000 characters
  */
 export function readLicenseKey(text: string): string {
   if (text.length > MAX_TYPED_LENGTH) throw invalidKey();

@@ -33,7 +33,7 @@ export interface ClientOptions {
   /** Receives one line at a time; never a key, a token, an e-mail address or a machine id. */
   log?: (message: string) => void;
 
-  // The options below are for tests and for ports of the client.
+  // Most applications leave out the options below. Tests and other platforms replace parts of the client with them.
 
   environment?: Record<string, string | undefined>;
   clock?: Clock;

@@ -3,7 +3,10 @@ import { parseTime } from './time.js';
 import { isVersion } from './version.js';
 import { isWebAddress } from './web-address.js';
 
-/** A deeper member is left out: the client could not store a very deep one as JSON. */
+/**
+ * A deeper member is left out. In the state file a member is nested two levels deeper than in the response, so without this limit
+ * `parseObject` might not read the file.
+ */
 const MAX_LEVELS = 4;
 
 type Check<T> = (value: unknown) => value is T;

@@ -27,7 +27,7 @@ export function fileStorage(file: string, log: Log): StateStorage {
     read: () => readState(file, log),
     write: async (state, changed) => {
       const text = await readText(file, defaultPause);
-      // A file that cannot be read may contain a license of another process, so only a new license may replace it.
+      // A file that cannot be read may contain a license of another process, so only a confirmed license may replace it.
       if (text === undefined && !changed.has('license')) throw new Error('the stored state cannot be read');
       const stored = parseState(text ?? '');
       await writeState(file, stored ? withChanges(stored, state, changed) : state);

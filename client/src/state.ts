@@ -50,7 +50,7 @@ export function emptyState(): State {
 /** Returns the stored state with the members that this process has changed. Sequences are combined by `highestOf`. */
 export function withChanges(stored: State, state: State, changed: ReadonlySet<keyof State>): State {
   const own = Object.fromEntries([...changed].map((name) => [name, state[name]])) as Partial<State>;
-  // A license is never deleted: if the file has none, a process that has no license has replaced the file of this one.
+  // The client never deletes a license. If the file has none, another process without a license replaced the file.
   const license = stored.license ?? state.license;
   return { ...stored, license, ...own, sequences: highestOf(stored.sequences, state.sequences) };
 }

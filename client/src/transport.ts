@@ -25,7 +25,7 @@ export interface Answer {
 /** The result of a call without a complete and valid response. */
 export interface NoAnswer {
   kind: 'no_answer';
-  /** One of a few fixed texts or an error code of the system, never received text. */
+  /** A fixed text, in one case with the status of the response, or an error code of the system; never received text. */
   reason: string;
   /** Whether response headers were received. */
   hasResponse: boolean;

@@ -25,7 +25,12 @@ export type UpdateCheck =
       /** The newest published version, which differs from `offer.version` if the license does not cover it. */
       newest_version: string;
     }
-  | { available: false; reason: NoUpdateReason; newest?: Offer };
+  | {
+      available: false;
+      reason: NoUpdateReason;
+      /** The newest published version, only with the reason `not_covered`. */
+      newest?: Offer;
+    };
 
 /** The running application and its license. */
 export interface Running {
