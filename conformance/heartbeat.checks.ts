@@ -29,7 +29,7 @@ const demandInvalidHeartbeat =
 
 export const heartbeatChecks: readonly Check[] = [
   {
-    title: 'A heartbeat is answered with 200, a new token, its times and the license',
+    title: 'A heartbeat is answered with 200, a token, its times and the license',
     run: async (service) => {
       const answer = await plainHeartbeat(service);
       demandJson(answer, 200);

@@ -39,7 +39,7 @@ export const problemChecks: readonly Check[] = [
     }),
   },
   {
-    title: 'Each refusal has type, title, status, code, detail, client_action and request_id',
+    title: 'Each refusal has title, status, detail, client_action and request_id',
     run: forEachRefusalWithCode((problem) => {
       const label = `"${describeAnswer(problem)}"`;
       demandMembers(problem.json, { title: 'text', detail: 'text', request_id: 'text' }, label);

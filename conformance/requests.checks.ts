@@ -22,7 +22,7 @@ function activationOfSize(service: Deployment, bytes: number): string {
   return JSON.stringify({ ...body, unknown: 'x'.repeat(bytes - length) });
 }
 
-/** The body of an activation of an unknown license, with an unknown member whose value is this raw JSON text. */
+/** The body of an activation of an unknown license, with an unknown member whose value is this text, unchanged. */
 const activationWith = (service: Deployment, unknown: string) =>
   JSON.stringify({ ...unknownActivation(service), unknown: '' }).replace(/""(?=}$)/, unknown);
 

@@ -57,7 +57,7 @@ export const HEARTBEAT_FAULTS: readonly FaultCase[] = [
       1,
       changeJson(heartbeatConfirmed, (json) => void delete json['license'].expires_at),
     ),
-    'A heartbeat is answered with 200, a new token, its times and the license',
+    'A heartbeat is answered with 200, a token, its times and the license',
   ],
   [
     'allows one hour offline after a heartbeat',

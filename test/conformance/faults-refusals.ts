@@ -94,7 +94,7 @@ export const REFUSAL_FAULTS: readonly FaultCase[] = [
   [
     'refuses without a detail',
     changeJson(withCode('not_found'), (json) => void delete json['detail']),
-    'Each refusal has type, title, status, code, detail, client_action and request_id',
+    'Each refusal has title, status, detail, client_action and request_id',
   ],
   [
     'has the type about:blank',
