@@ -1,6 +1,6 @@
 // Measures how a flood of requests for sign-in codes affects other requests: npm run bench:code-flood [-- --rate N]
-// [--rounds N] [--seconds N] [--write]. The bench compares heartbeats and mails with and without the flood, on a service in
-// production mode with a slow mail server.
+// [--rounds N] [--seconds N] [--write]. The bench compares heartbeats with and without the flood, and measures mails during it, on
+// a service in production mode with a slow mail server.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -131,7 +131,10 @@ async function measureKeyMails({ port, data, mails, seconds }) {
   return Promise.all(purchases);
 }
 
-/** A holder who signed in with a license key requests a code during the flood. @returns milliseconds until the mail arrives */
+/**
+ * A holder who signed in with a license key requests a code during the flood.
+ * @returns the status, and the milliseconds until the mail arrives (null if the request is refused)
+ */
 async function measureHolderCode({ port, mails, activation: { email, cookie } }) {
   const headers = {
     'content-type': 'application/json',

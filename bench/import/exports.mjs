@@ -20,7 +20,8 @@ const KINDS = [
 /**
  * Makes an export.
  * @param {'lemonsqueezy' | 'gumroad' | 'paddle' | 'keygen'} vendor
- * @param {{ rows: number, seed: number }} size the number of licenses; that of Gumroad has further rows, which are no licenses
+ * @param {{ rows: number, seed: number }} size `rows` is the number of licenses. Gumroad's export has
+ *   further rows, which are no licenses
  * @returns {{ text: string, extension: string, licenses: { key: string, email: string, transaction: string | null, becomes: string }[] }}
  *   the file, and its licenses with the status that each becomes
  */

@@ -62,7 +62,7 @@ export async function importKilled(context, vendor, size) {
   return { vendor, database, licenses, stored };
 }
 
-/** Signs in each holder by the previous key and the address, and tries each key with the address of another holder. */
+/** Signs in each holder by the previous key and the address, and tries every tenth key with an address that no holder has. */
 export async function signInAll({ processes, progress }, { vendor, database, licenses }) {
   const service = await processes.startService({ ...database.settings, LOG_LEVEL: 'warn' });
   const url = `http://localhost:${service.port}`;

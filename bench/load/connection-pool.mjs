@@ -3,7 +3,7 @@ import { Connection } from './connection.mjs';
 
 /** The header of a response after which the service closes the connection. */
 const CLOSES = /\r\nconnection: close/i;
-/** A connection that was idle for longer is not used: the service closes it after a minute, and a request on it would be lost. */
+/** A connection that was idle for longer is not used: the service closes it after 72 seconds, and a request on it would be lost. */
 const MAX_IDLE_MS = 30_000;
 
 /** Opens keep-alive connections when they are needed, up to a maximum, and queues requests while all are in use. */

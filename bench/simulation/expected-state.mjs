@@ -26,7 +26,7 @@ export class ExpectedState {
   unconfirmed;
   /** The id of the current activation of each client, or null. */
   activationId;
-  /** The client of each acknowledged activation that has ended. */
+  /** The client of each acknowledged activation that was released and replaced by another one, by the id of the activation. */
   formerActivations = new Map();
   /** The number of telemetry rows that a response reported as stored, and of rows that may be stored or not. */
   telemetry = { stored: 0, unconfirmed: 0 };

@@ -44,7 +44,7 @@ export class Vendor {
   /** Inserts the staff member whose token releases machines. */
   static async insertStaff(client) {
     await client.query(`insert into staff values ($1, 'support@example.com', 'support', now())`, [STAFF_ID]);
-    // The simulation begins at a midnight, perhaps the last one.
+    // The simulated time begins at a midnight that may have passed while PostgreSQL started.
     await client.query(
       `insert into staff_token values ($1, $1, $2, now() - interval '1 day', now() + interval '90 days')`,
       [STAFF_ID, createHash('sha256').update(STAFF_TOKEN).digest()],
