@@ -21,8 +21,8 @@ export interface Document {
 }
 
 /**
- * Reads docs/openapi.yaml, and adds a path for each response of `x-everywhere` that no operation has, because Prism validates
- * only responses of operations.
+ * Reads docs/openapi.yaml, and adds a path for each response of `x-everywhere`: no operation has these responses, and Prism
+ * validates only responses of operations.
  */
 export function readDocument(): Document {
   const document = readOpenApi() as Document;

@@ -1,5 +1,5 @@
-// Preloaded into each tool of `npm run judges`. It refuses connections to other machines and look-ups of names, and appends
-// each refused attempt to the file that MOORING_CONNECTIONS names. The run fails if this file has a line.
+// Preloaded into each tool of `npm run judges`. It refuses connections to other machines, datagrams and look-ups of names, and
+// appends each refused attempt to the file that MOORING_CONNECTIONS names. The run fails if this file has a line.
 import { appendFileSync } from 'node:fs';
 import dns from 'node:dns';
 import dgram from 'node:dgram';
@@ -29,7 +29,7 @@ for (const name of ['send', 'connect']) {
   dgram.Socket.prototype[name] = () => refuse('a datagram');
 }
 const names = (module) => Object.keys(module).filter((name) => /^(lookup|resolve|reverse)/.test(name));
-// The look-up of an IP address sends nothing.
+// The look-up of an IP address or of `localhost` sends nothing.
 for (const module of [dns, dns.promises]) {
   for (const name of names(module)) {
     const original = module[name];
