@@ -88,7 +88,7 @@ export const ensureWebBuilt = () =>
     [bin('vite'), 'build', '--logLevel=warn'],
   );
 
-/** Builds the reference client, which the demo runs. */
+/** Builds the reference client, which the demo and the bench of the pages run. */
 export const ensureClientBuilt = () =>
   build('client/dist', ['client/src', 'client/tsconfig.json'], [bin('tsc'), '-p', 'client']);
 
@@ -167,7 +167,7 @@ export function waitForExit(child, handlers = {}) {
 }
 
 /**
- * Runs a program in the root folder as one step of a script. If a signal arrives meanwhile, this process ends after the
+ * Runs a program as one step of a script, by default in the root folder. If a signal arrives meanwhile, this process ends after the
  * step. @param signalFor gives the signal that is forwarded to the program for a signal that this process receives
  * @returns the exit code, and the output if it is piped
  */

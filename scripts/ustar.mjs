@@ -27,7 +27,7 @@ function header({ path, content, mode, mtime }) {
   number(content.length, 124, 11);
   number(mtime, 136, 11);
   bytes.write('0', 156); // A regular file.
-  bytes.write('ustar\x0000', 257);
+  bytes.write('ustar\x0000', 257); // The name of the format, a NUL, and the version `00`.
   bytes.write('root', 265);
   bytes.write('root', 297);
   bytes.write(prefix, 345);

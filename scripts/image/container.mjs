@@ -133,6 +133,7 @@ function prepareContainer(image, folder) {
     `POSTGRES_PASSWORD=${PASSWORD}\nPUBLIC_URL=https://licensing.example.com\nPRODUCT=com.example.app\nMANIFEST_PUBLIC_KEYS=${'A'.repeat(43)}\n`,
   );
   const settings = parseEnv(readFileSync(file, 'utf8'));
+  // As compose does: `${NAME:-default}` has a default, and `${NAME:?message}` is an error without a value.
   const fill = (value) =>
     value.replaceAll(/\$\{(\w+):([-?])([^}]*)\}/g, (_, name, kind, rest) => {
       if (settings[name]) return settings[name];

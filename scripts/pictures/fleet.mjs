@@ -11,6 +11,7 @@ const CHIPS = {
   'Apple M4': ['Mac16,1', 19],
 };
 
+/** Each crash group has two versions: that of its crashes in the first weeks, and that of its crashes in the last four weeks. */
 const CRASHES = [
   {
     sig: '9f86d081884c7d65',
