@@ -102,7 +102,7 @@ export class MooringClient {
     await this.#store.idle();
   }
 
-  /** Ends the timers and the running calls, and stores the highest time seen. */
+  /** Ends the timers and the running calls, and stores the highest time seen if a license is stored. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#timers.end();

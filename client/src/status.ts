@@ -16,10 +16,11 @@ export type Status =
     }
   /**
    * The application was started after `offline_until`, or with a token that is not believable, and was not confirmed
-   * since. The client keeps trying; offer Retry.
+   * since. The client keeps trying; offer Retry. `reason` is the code of the last refusal or the reason of the last missing answer;
+   * before the first one it is `not_asked_yet`.
    */
   | { kind: 'needs_network'; offline_until: string; reason: string }
-  /** The service answered that this license is not valid on this machine. Show `detail`; offer Retry and Activate. */
+  /** The service answered with the problem code `reason` and the action `stop`. Show `detail`; offer Retry and Activate. */
   | { kind: 'stopped'; reason: string; detail: string; extras: Readonly<Record<string, unknown>> };
 
 /** The status after a received or stored stop. The user can edit the file, so its members are checked like a response. */
