@@ -51,15 +51,15 @@ const SELECT_SIZES = `
   from pg_class c left join pg_index i on i.indexrelid = c.oid
   where coalesce(i.indrelid, c.oid) = any($1::regclass[]) order by coalesce(i.indrelid, c.oid)::regclass::text, 3, 1`;
 
-// The ids have the form of UUIDv7, a time and then random bits; here they depend on the number alone. The functions use
-// immutable functions only, so that PostgreSQL inlines them instead of calling them for each row.
+// The ids have the form of UUIDv7, a time and then random bits, but are made from the name of a table and a number alone. The
+// functions use immutable functions only, so that PostgreSQL inlines them instead of calling them for each row.
 const idFunctions = (size) => `
   create function pg_temp.ms(n bigint) returns bigint immutable language sql as
     $$ select (${Date.now() - SALES_PERIOD_MS} + n * float8 '${SALES_PERIOD_MS / size}')::bigint $$;
   create function pg_temp.created_at(n bigint) returns timestamptz immutable language sql as
     $$ select to_timestamp(pg_temp.ms(n) / float8 '1000') $$;
-  create function pg_temp.id(of text, n bigint) returns uuid immutable language sql as
-    $$ select overlay(overlay(lpad(to_hex(pg_temp.ms(n)), 12, '0') || left(md5(of || n::text), 20)
+  create function pg_temp.id(table_name text, n bigint) returns uuid immutable language sql as
+    $$ select overlay(overlay(lpad(to_hex(pg_temp.ms(n)), 12, '0') || left(md5(table_name || n::text), 20)
          placing '7' from 13) placing '8' from 17)::uuid $$`;
 
 // Divides the licenses into ranges by age, and picks a random one from each range.

@@ -36,23 +36,23 @@ function computeNights({ nights, months }) {
   const moves = nights.filter(({ weeks }) => weeks === 0);
   const rollUps = nights.filter(({ weeks }) => weeks > 0);
   const rows = median(nights.map(({ moved }) => moved));
-  const ofMove = (name) => median(moves.map(({ run }) => run[name])) / rows;
-  const ofRollUp = (name) =>
-    Math.max(0, median(rollUps.map(({ run }) => run[name] / rows - ofMove(name)))) / DAYS_A_WEEK;
-  const ofVacuum = (name) => median(nights.map(({ vacuum }) => vacuum[name])) / rows;
-  const perRow = (of) => ({
-    us: of('ms') * 1000,
-    processorUs: of('processorMs') * 1000,
-    wal: of('wal'),
-    temporary: of('temporary'),
+  const moveCost = (name) => median(moves.map(({ run }) => run[name])) / rows;
+  const rollUpCost = (name) =>
+    Math.max(0, median(rollUps.map(({ run }) => run[name] / rows - moveCost(name)))) / DAYS_A_WEEK;
+  const vacuumCost = (name) => median(nights.map(({ vacuum }) => vacuum[name])) / rows;
+  const costsPerRow = (costOf) => ({
+    us: costOf('ms') * 1000,
+    processorUs: costOf('processorMs') * 1000,
+    wal: costOf('wal'),
+    temporary: costOf('temporary'),
   });
   const storedRows = sum(months.map((month) => month.rows));
   return {
     rows,
-    move: perRow(ofMove),
+    move: costsPerRow(moveCost),
     /** Per row of the week that is rolled up. */
-    rollUp: perRow(ofRollUp),
-    vacuum: perRow(ofVacuum),
+    rollUp: costsPerRow(rollUpCost),
+    vacuum: costsPerRow(vacuumCost),
     diskBytes: sum(months.map(({ table_bytes, index_bytes }) => table_bytes + index_bytes)) / storedRows,
     growth: computeGrowth(moves),
     rollUps,
@@ -62,7 +62,7 @@ function computeNights({ nights, months }) {
 /** Compares the last nights with the first ones. */
 function computeGrowth(moves) {
   const nights = Math.min(3, Math.floor(moves.length / 2));
-  const medianOf = (some, name) => median(some.map(({ run }) => run[name]));
+  const medianOf = (someNights, name) => median(someNights.map(({ run }) => run[name]));
   const ratio = (name) => medianOf(moves.slice(-nights), name) / medianOf(moves.slice(0, nights), name);
   return { nights, time: ratio('ms'), processor: ratio('processorMs'), stored: moves.at(-1).stored };
 }
@@ -108,19 +108,19 @@ function cost({ load, clients, nights, heartbeats, monthsKept }) {
 /** Finds how many clients reach each limit, fewest first, and what extends the limit. */
 function findLimits([without, withReplica], { move, rollUp, diskBytes }, monthsKept) {
   const clientsOfRate = (rate) => (rate * DAY_SECONDS) / HEARTBEATS_A_DAY;
-  const inBusiestHour = (of) => `${PLANNED_SHARE * 100} % of ${of}, busiest hour`;
+  const inBusiestHour = (resource) => `${PLANNED_SHARE * 100} % of ${resource}, busiest hour`;
   const core = inBusiestHour('a core');
-  const ofCore = (us) => clientsOfRate((PLANNED_SHARE * 1e6) / us) / BUSIEST_HOUR_FACTOR;
-  const ofLine = clientsOfRate((PLANNED_SHARE * LINE_BYTES_PER_SECOND) / withReplica.wal);
+  const clientsOfCore = (us) => clientsOfRate((PLANNED_SHARE * 1e6) / us) / BUSIEST_HOUR_FACTOR;
+  const clientsOfLine = clientsOfRate((PLANNED_SHARE * LINE_BYTES_PER_SECOND) / withReplica.wal);
   const rowsInRun = (us) => (RUN_SECONDS * 1e6) / us;
   const rowsKept = HEARTBEATS_A_DAY * monthsKept * DAYS_A_MONTH;
   return [
-    ['service', core, ofCore(without.serviceUs), 'instances'],
-    ['primary, heartbeats', core, ofCore(without.primaryUs), 'cores'],
-    ['primary with a replica, heartbeats', core, ofCore(withReplica.primaryUs), 'cores'],
-    ['replica', core, ofCore(withReplica.replicaUs), 'cores, replicas'],
-    ['replay of the replica', core, ofCore(withReplica.replayUs), 'none: one process'],
-    ['WAL to a replica', inBusiestHour('1 Gbit/s'), ofLine / BUSIEST_HOUR_FACTOR, 'a faster line'],
+    ['service', core, clientsOfCore(without.serviceUs), 'instances'],
+    ['primary, heartbeats', core, clientsOfCore(without.primaryUs), 'cores'],
+    ['primary with a replica, heartbeats', core, clientsOfCore(withReplica.primaryUs), 'cores'],
+    ['replica', core, clientsOfCore(withReplica.replicaUs), 'cores, replicas'],
+    ['replay of the replica', core, clientsOfCore(withReplica.replayUs), 'none: one process'],
+    ['WAL to a replica', inBusiestHour('1 Gbit/s'), clientsOfLine / BUSIEST_HOUR_FACTOR, 'a faster line'],
     ['move of a day', 'one hour', rowsInRun(move.us) / HEARTBEATS_A_DAY, 'none: one connection'],
     [
       'roll-up of a week',
