@@ -2,7 +2,7 @@
 
 /** Paths whose responses get no type: a page saves the export as a file and passes passkey options to the browser. */
 const UNTYPED_PATHS = /\/(export|options)$/;
-/** The API paths that pages read. */
+/** The API paths that pages read, except the texts of a page: src/languages/messages.ts has their type. */
 const PAGE_API_PATHS = /^\/(portal\/|support\/|privacy\/|brand$|languages$)/;
 const SCHEMAS = '#/components/schemas/';
 const SCALARS = { string: 'string', integer: 'number', number: 'number', boolean: 'boolean', null: 'null' };
