@@ -1,6 +1,6 @@
 // Measures license import: npm run bench:import [-- --rows N] [--kill-rows N] [--seed N] [--write]. Of each vendor, one export is
-// imported in one run, and another one in runs that are killed and started again. Then each holder of
-// the second export signs in by the previous key.
+// imported in one run, and another one in runs that are killed and started again. Then the holder of each
+// license of the second export signs in by the previous key.
 import { parseArgs } from 'node:util';
 import { option, parseWholeNumbers } from '../command.mjs';
 import { postgresVersion, runPageBench } from '../run.mjs';

@@ -24,25 +24,17 @@ ${table([
   ]),
 ])}
 
-The time includes the start of the command. Each license was in the database once, with its status, its transaction and one mail.
+The time includes the start of the command. Each license was in the database once, with its status and its transaction, and each
+active one with one mail.
 
 ## Killed and started again
 
 The command was killed (SIGKILL) at random moments and started again with the same file, until a run ended by itself; one more run
-then found every license imported. Afterwards each holder signed in to the portal by the previous key, in lower case, and the
-address. A tenth of the keys was also tried with another address, and was refused.
+then found every license imported. Afterwards the holder of each license signed in to the portal by the previous key, in lower
+case, and the address. A tenth of the keys was also tried with another address, and was refused.
 
 ${table([
-  [
-    'export',
-    'rows',
-    'kills',
-    'licenses stored at the kills',
-    'lost',
-    'twice',
-    'holders who signed in',
-    'refused',
-  ],
+  ['export', 'rows', 'kills', 'licenses stored at the kills', 'lost', 'twice', 'sign-ins', 'refused'],
   ...vendors.map(({ vendor, killed, signIns }) => [
     vendor,
     formatCount(killed.licenses.length),
@@ -55,7 +47,7 @@ ${table([
   ]),
 ])}
 
-In all, ${formatCount(sum(vendors.map(({ signIns }) => signIns.signedIn)))} holders signed in. The bench fails if a license is missing or
-stored twice, has another status, or has no mail or more than one.
+In all, there were ${formatCount(sum(vendors.map(({ signIns }) => signIns.signedIn)))} sign-ins. The bench fails if a license is missing or
+stored twice, has another status, or is active and has no mail or more than one.
 `;
 }

@@ -62,7 +62,7 @@ export async function importKilled(context, vendor, size) {
   return { vendor, database, licenses, stored };
 }
 
-/** Signs in each holder by the previous key and the address, and tries every tenth key with an address that no holder has. */
+/** Signs in the holder of each license by the previous key and the address, and tries every tenth key with an address that no holder has. */
 export async function signInAll({ processes, progress }, { vendor, database, licenses }) {
   const service = await processes.startService({ ...database.settings, LOG_LEVEL: 'warn' });
   const url = `http://localhost:${service.port}`;
@@ -154,7 +154,7 @@ async function query({ url }, sql, values) {
 const countLicenses = async (database) =>
   (await query(database, 'select count(*)::int as licenses from license'))[0].licenses;
 
-/** Checks that the database has each license once, with its status, its purchase and its mail. */
+/** Checks that the database has each license once, with its status and its purchase, and each active one with its mail. */
 async function check(database, licenses) {
   // PostgreSQL may still be ending the last transaction of a killed command.
   await pause(100);
