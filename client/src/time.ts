@@ -41,7 +41,7 @@ function daysOfMonth(year: number, month: number): number {
 /** The last millisecond of the year 9999: a later time has no RFC 3339 form. */
 const LATEST_TIME_MS = 253_402_300_799_999;
 
-/** Limits a time, in milliseconds since 1970, to the range that `formatTime` can write and `parseTime` can read. */
+/** Limits a time, in milliseconds since 1970, to the years 1970 to 9999: `parseTime` cannot read a later one. */
 export function representable(milliseconds: number): number {
   return Math.min(Math.max(milliseconds, 0), LATEST_TIME_MS);
 }
