@@ -22,7 +22,7 @@ export interface Result {
   readonly rule: string;
   readonly title: string;
   readonly result: 'holds' | 'fails' | 'not_checked';
-  /** One sentence, unless the rule holds. */
+  /** Why the rule does not hold or was not checked; null if it holds. */
   readonly why: string | null;
 }
 
