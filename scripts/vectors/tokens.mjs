@@ -98,9 +98,11 @@ export function tokens() {
       ),
       wrongHeaderCase('Another typ is refused, even with a genuine signature.', { typ: 'JWT' }),
       wrongHeaderCase('An unknown kid is refused.', { kid: 'unknown' }),
-      wrongHeaderCase('The kid of another key of the ring is refused.', {
-        kid: NEXT.published.kid,
-      }),
+      refusedCase(
+        'The kid of another key of the ring is refused.',
+        'wrong_signature',
+        jws({ head: header(NEXT) }),
+      ),
       wrongHeaderCase('An additional header member is refused.', { crit: [] }),
       refusedCase(
         'The same header members in another order are refused.',
