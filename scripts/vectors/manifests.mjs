@@ -422,7 +422,9 @@ export function manifests() {
       }),
       unreadableCase('Without an expiry a manifest is malformed.', { expires_at: null }),
       unreadableCase('A version that is not dotted numeric is malformed.', { version: '3.2.0-beta' }),
-      unreadableCase('An image without a hash is malformed.', { dmg: { ...PLAIN.dmg, sha256: 'none' } }),
+      unreadableCase('An image whose sha256 is not hex is malformed.', {
+        dmg: { ...PLAIN.dmg, sha256: 'none' },
+      }),
       unreadableCase('An image without its size is malformed.', {
         dmg: { url: PLAIN.dmg.url, sha256: PLAIN.dmg.sha256 },
       }),
@@ -458,7 +460,7 @@ export function manifests() {
         seen: seenAt(withdrawn, CURRENT),
       }),
       refusedCase(
-        'With two signers the higher of the sequences seen under their keys counts.',
+        'With two signers a higher sequence that was seen under one of their keys counts.',
         'sequence_too_low',
         older,
         {
@@ -479,7 +481,7 @@ export function manifests() {
         PLAIN,
         { now: PLAIN.expires_at },
       ),
-      noUpdateCase('A year after its expiry a manifest offers no update.', 'expired', PLAIN, {
+      noUpdateCase('Months after its expiry a manifest offers no update.', 'expired', PLAIN, {
         now: '2028-02-01T00:00:00Z',
       }),
       noUpdateCase('The running version is no update.', 'up_to_date', PLAIN, { app_version: '3.2.0' }),
