@@ -62,7 +62,7 @@ function sale(vendor, i, random) {
       : random.below(3) === 0
         ? NOW + (60 + random.below(400)) * DAY_MS
         : null;
-  // Every seventh order has two keys, in successive rows.
+  // Every seventh row has a second key of the order of the row before.
   const order = i % 7 === 6 ? i - 1 : i;
   return {
     kind,

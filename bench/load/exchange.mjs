@@ -7,7 +7,10 @@ const CALL_TIMEOUT_MS = 10_000;
 const TOKEN = '"token":"';
 const STOP = '"client_action":"stop"';
 
-/** Returns counts of each outcome of a call, which are 0. */
+/**
+ * Returns counts of each outcome of a call, which are 0. `refused` is a 503 with a `retry-after`, `unanswered` is no response, and
+ * `wrong_stop` is a response that stops the client. `wrong` is any other response than `right`, a 200 with a token.
+ */
 export const emptyCounts = () => ({ right: 0, refused: 0, unanswered: 0, wrong: 0, wrong_stop: 0 });
 
 /** Returns a function that gives the next heartbeat as bytes, one for each activation in turn. */

@@ -1,5 +1,6 @@
 // A closed-loop load in its own process: each connection sends its next request as soon as it has a response. Each message
-// on the IPC channel describes one round, and the process sends back the number of responses, their rate and two quantiles.
+// on the IPC channel describes one round, and the process sends back the number of correct responses, their rate and quantiles of
+// their times, and counts of the other responses.
 import { readFileSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 import { quantile } from '../measure.mjs';
