@@ -150,7 +150,7 @@ export async function command(work) {
 /**
  * Waits for the end of a child process. Signals to this process are forwarded to the child, unless `handlers` has a
  * handler for them: the terminal, for example, sends the SIGINT of Ctrl-C to the child as well.
- * @returns the exit code of the child
+ * @returns the exit code of the child; if a signal ended it, 128 and the number of the signal
  */
 export function waitForExit(child, handlers = {}) {
   const forward = (signal) => child.kill(signal);

@@ -47,7 +47,7 @@ export async function startDatabase(tree) {
   return child;
 }
 
-/** Runs a statement in the database over TCP. @returns its result, or undefined if the connection is refused */
+/** Runs a statement in the database over TCP. @returns its result; undefined if psql fails, as when the connection is refused */
 export function query(tree, role, statement) {
   const args = [tree, 'psql', `postgres://${role}:${PASSWORD}@127.0.0.1/mooring`, '-XtAc', statement];
   const { status, stdout } = spawnSync('chroot', args, { encoding: 'utf8' });

@@ -12,9 +12,9 @@ import { buildImage, makeDebian, makeNodeImage, run } from './trees.mjs';
 
 await command(async () => {
   await ensureInstalled();
-  for (const program of ['mmdebstrap', 'unshare'])
+  for (const [program, debianPackage] of Object.entries({ mmdebstrap: 'mmdebstrap', unshare: 'util-linux' }))
     if (spawnSync('sh', ['-c', `command -v ${program}`]).status !== 0)
-      throw new ScriptError(`npm run test:image needs ${program}: apt-get install ${program}`);
+      throw new ScriptError(`npm run test:image needs ${program}: apt-get install ${debianPackage}`);
   if (process.getuid() !== 0)
     throw new ScriptError('npm run test:image must run as root, because it mounts file trees.');
   const folder = mkdtempSync(join(tmpdir(), 'mooring-image-'));
