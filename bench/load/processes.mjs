@@ -21,7 +21,7 @@ export class Processes {
   /**
    * Starts the bundle of the service, in production mode unless the settings contain another `NODE_ENV`.
    * @param flags of Node, in addition to those of the service
-   * @param other the program, and its flags, if they are not those of production
+   * @param other `program` and `serviceFlags`, if they are not those of production
    * @returns the process, with the milliseconds from its start to the first 200 of `/health/ready`
    */
   async startService(settings, flags = [], other = {}) {

@@ -9,7 +9,7 @@ import { post } from '../load/requests.mjs';
 import { VERSIONS } from './fleet.mjs';
 import { ACTIVATION, PURCHASE } from './expected-state.mjs';
 
-/** The percentage of purchases that are refunded, and of activations that support releases. */
+/** The percentage of purchases that are refunded, and of clients whose machine support releases. */
 const REFUNDED_PERCENT = 1;
 const RELEASED_PERCENT = 0.5;
 const CONCURRENT_REQUESTS = 4;
