@@ -39,7 +39,7 @@ await command(async () => {
   }
 });
 
-/** @returns the command of a Python that is new enough; undefined if there is none. @throws ScriptError if PYTHON names an older one */
+/** @returns the command of a new enough Python; undefined if there is none. @throws ScriptError if PYTHON names no such Python */
 function findPython() {
   const isUsable = (name) => spawnSync(name, ['-c', IS_NEW_ENOUGH], { stdio: 'ignore' }).status === 0;
   const { PYTHON } = process.env;
