@@ -64,8 +64,8 @@ export const AREAS = {
   client: {
     minimum: 95,
     mutate: ['client/src/*.ts'],
-    // Left out: year.test.ts takes twenty seconds, privacy.test.ts counts the source lines, which mutants change, and readme.test.ts
-    // needs a database.
+    // Left out: year.test.ts takes twenty seconds, privacy.test.ts counts the source lines, which mutants change, and
+    // readme.test.ts needs a database.
     tests: [
       'test/client/*.test.ts',
       '!test/client/{privacy,readme,year}.test.ts',

@@ -25,7 +25,7 @@ const REPLACED = [
   ],
   // Fastify loads these two only if its option `schemaController` lacks them (src/http/create-app.ts).
   [/\/@fastify\/(?:ajv|fast-json-stringify)-compiler\//, 'module.exports = undefined;'],
-  // graphile-worker searches the working directory and its parents for settings as soon as it is loaded. Its settings are in the code.
+  // graphile-worker searches the working directory and its parents for settings as soon as it is loaded. Its settings are in code.
   [/\/cosmiconfig\//, `exports.cosmiconfigSync = () => ({ search: () => null });`],
 ];
 

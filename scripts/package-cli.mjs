@@ -8,8 +8,8 @@ import { command, ensureInstalled, node24, root, step } from './prepare.mjs';
 const FILE = 'mooring.cjs';
 const OLDEST_NODE = 24;
 
-// This is the first statement of the file, so an older Node prints the sentence in place of an error about what it lacks. The rest of
-// the file must be syntax that such a Node can parse: the build has the target ES2022.
+// This is the first statement of the file, so an older Node prints the sentence in place of an error about what it lacks. The rest
+// of the file must be syntax that such a Node can parse: the build has the target ES2022.
 const GUARD = `#!/usr/bin/env node
 if (parseInt(process.versions.node, 10) < ${OLDEST_NODE}) {
   process.stderr.write('Mooring needs Node ${OLDEST_NODE} or newer, and this is Node ' + process.versions.node + '.\\n');

@@ -45,8 +45,9 @@ export function describe(path, content) {
 const [FIRST_TIME, TIME_RANGE] = [Date.UTC(2020) / 1000, 2 ** 27];
 
 /**
- * The time of a file follows from its content, so that the bytes of an archive do not depend on the day of the build. One time for all
- * files would be wrong: the ETag of a page consists of its size and its time, so a browser would keep the page of an older version.
+ * The time of a file follows from its content, so that the bytes of an archive do not depend on the day of the build. One time for
+ * all files would be wrong: the ETag of a page consists of its size and its time, so a browser would keep the page of an older
+ * version.
  */
 function timeFor(content) {
   return FIRST_TIME + (createHash('sha256').update(content).digest().readUInt32BE() % TIME_RANGE);

@@ -1,5 +1,5 @@
-// Writes tar archives in the format ustar (POSIX.1-1988), whose bytes depend on nothing but the files. The `tar` programs of Linux and
-// macOS have different options for that.
+// Writes tar archives in the format ustar (POSIX.1-1988), whose bytes depend on nothing but the files. The `tar` programs of Linux
+// and macOS have different options for that.
 
 const BLOCK = 512;
 

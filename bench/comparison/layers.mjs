@@ -1,6 +1,8 @@
 // Divides a CPU profile among the layers of the service, for `npm run bench -- --profile`.
 
-/** The layers, each with the places of its functions: packages, modules of Node, or folders of `dist`. The first that fits counts. */
+/**
+ * The layers, each with the places of its functions: packages, modules of Node, or folders of `dist`. The first that fits counts.
+ */
 const LAYERS = [
   ['signatures', /^node:internal\/crypto\/(sig|keys|hash)|^dist\/keys\/ed25519/],
   ['tokens: claims and text', /^dist\/(keys|activation\/token-response)/],

@@ -15,8 +15,8 @@ const CONNECTIONS = 64;
 const MEASURED_KINDS = ['heartbeat', 'telemetry', 'activate_new', 'activate_again', 'portal', 'search'];
 
 /**
- * With the default of `max_wal_size`, filling the tables would cause a checkpoint every few seconds. `shared_buffers` holds what the
- * load reads, as docs/operations/load-and-limits.md recommends for a large installation.
+ * With the default of `max_wal_size`, filling the tables would cause a checkpoint every few seconds. `shared_buffers` holds what
+ * the load reads, as docs/operations/load-and-limits.md recommends for a large installation.
  */
 const DATABASE_SETTINGS = { max_wal_size: '16GB', shared_buffers: '2GB' };
 

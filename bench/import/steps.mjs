@@ -62,7 +62,7 @@ export async function importKilled(context, vendor, size) {
   return { vendor, database, licenses, stored };
 }
 
-/** Signs in the holder of each license by the previous key and the address, and tries every tenth key with an address that no holder has. */
+/** Signs in the holder of each license by the previous key and the address, and tries every tenth key with an unknown address. */
 export async function signInAll({ processes, progress }, { vendor, database, licenses }) {
   const service = await processes.startService({ ...database.settings, LOG_LEVEL: 'warn' });
   const url = `http://localhost:${service.port}`;

@@ -57,8 +57,8 @@ export class Exchange {
   }
 
   /**
-   * Sends a heartbeat. @returns `outcome` (a name of `emptyCounts`), with the `retryAfter` of a refusal, and when its connection was
-   * opened
+   * Sends a heartbeat. @returns `outcome` (a name of `emptyCounts`), with the `retryAfter` of a refusal, and when its connection
+   * was opened
    */
   async send() {
     const connection = this.#isKept ? this.#takeConnection() : new Connection(this.#port);

@@ -3,8 +3,8 @@ import { readProcessorTime } from './processes.mjs';
 import { REQUEST_KINDS } from './request-kinds.mjs';
 
 /**
- * Measures each kind of request in rounds that alternate between the servers (A, B, C, A, B, C …), so that other work of the machine
- * affects all servers alike.
+ * Measures each kind of request in rounds that alternate between the servers (A, B, C, A, B, C …), so that other work of the
+ * machine affects all servers alike.
  * @param plan each kind of request with its servers; the first server is compared with each of the others
  * @param load sends requests of one kind to one server for some seconds, and returns the results
  * @returns the measurements of each server, by kind of request and server name

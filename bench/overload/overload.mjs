@@ -1,5 +1,6 @@
 // Measures the service under more load than it can answer: npm run bench:overload [-- --factors 0.5,1,2,5,10] [--seconds N]
-// [--clients N] [--seed N] [--only new,kept,reconnection] [--write]. Arrivals are a Poisson process that does not wait for responses.
+// [--clients N] [--seed N] [--only new,kept,reconnection] [--write]. Arrivals are a Poisson process that does not wait for
+// responses.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';

@@ -8,7 +8,9 @@ import {
   table,
 } from '../measure.mjs';
 
-/** The goals of each point: right answers as a share of the capacity (or of the load, if that is less), and their 99th percentile. */
+/**
+ * The goals of each point: right answers as a share of the capacity (or of the load, if that is less), and their 99th percentile.
+ */
 const MIN_SHARE = 0.9;
 const MAX_P99_MS = 1_000;
 /** The goal of the reconnection, as a multiple of the least possible time. */

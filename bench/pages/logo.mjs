@@ -5,7 +5,7 @@ const SIZE = 66;
 const CENTER = (SIZE - 1) / 2;
 
 /**
- * Draws the logo of an invented vendor: a disc with a gradient and a ring. It has as many bytes as a usual logo of this size (3 KB).
+ * Draws the logo of an invented vendor: a disc with a gradient and a ring. It has 3 KB, as a usual logo of this size.
  * @returns the bytes of a PNG image
  */
 export function drawLogo() {

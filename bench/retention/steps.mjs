@@ -29,7 +29,8 @@ export async function fillTelemetry({ runner, progress, month, asOf }, { rows, s
   return { ...size, ms };
 }
 
-// Rolls up each week on the day on which the first retention run after midnight would have done it. Returns the time of each roll-up.
+// Rolls up each week on the day on which the first retention run after midnight would have done it. Returns the time of each
+// roll-up.
 export async function measureRollUp({ runner, progress, month, asOf: last }) {
   const { rollUpWeeks } = await import('../../dist/telemetry/roll-up.js');
   const weeks = [];

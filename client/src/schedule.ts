@@ -34,7 +34,7 @@ export function afterCallMs(
 
 /**
  * Delay from the start to the first heartbeat (docs/clients.md#the-timers). It is longer than two minutes, so that an
- * application in a crash loop sends nothing. The bounds are far apart, so that machines that start together do not all send at once.
+ * application in a crash loop sends nothing. The bounds are far apart, so that machines that start together do not send at once.
  */
 export function firstHeartbeatMs(random: number): number {
   return between(2.5 * MINUTE_MS, 8 * MINUTE_MS, random);

@@ -34,7 +34,9 @@ export function parseCopy(value) {
   return { stage, sources: parts.slice(0, -1), target: parts.at(-1) };
 }
 
-/** Returns the function that says whether a .dockerignore leaves a path in the build context: the last pattern that matches decides. */
+/**
+ * Returns the function that says whether a .dockerignore leaves a path in the build context: the last pattern that matches decides.
+ */
 export function buildContext(dockerignore) {
   const patterns = dockerignore.split('\n').filter((line) => line && !line.startsWith('#'));
   const matches = (pattern, path) => pattern === '*' || path === pattern || path.startsWith(`${pattern}/`);

@@ -1,6 +1,6 @@
 // npm run test:image: builds the file tree of the image as the Dockerfile says, without Docker, and runs it as docker-compose.yml
-// says: as the user of the image, with a read-only root, and with a PostgreSQL that deploy/postgres.sql has prepared. It needs Linux,
-// root, mmdebstrap and a mirror of Debian.
+// says: as the user of the image, with a read-only root, and with a PostgreSQL that deploy/postgres.sql has prepared. It needs
+// Linux, root, mmdebstrap and a mirror of Debian.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -54,8 +54,8 @@ export function makeNodeImage(tree) {
 }
 
 /**
- * Returns the arguments of `unshare` for a command in a tree: its own processes, /proc and /dev, and with `isReadOnly` a root that can
- * be written only in the mounted folders.
+ * Returns the arguments of `unshare` for a command in a tree: its own processes, /proc and /dev, and with `isReadOnly` a root that
+ * can be written only in the mounted folders.
  * @param mounts pairs of a folder or file and its path in the tree; a path that ends in `:ro` cannot be written
  */
 export function inTree(
