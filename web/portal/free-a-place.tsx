@@ -86,8 +86,8 @@ const isReleaseRequested = ({ activations }: HolderLicense) =>
   activations.some(({ state, release_requested_at }) => state === 'active' && release_requested_at);
 
 /**
- * Says what remains to be done, so that the waiting machine can be activated on this license, or that it is activated. The
- * headline of the page says that a place is free.
+ * Says what remains to be done, so that the waiting machine can be activated on this license, or that it is activated. Shows
+ * nothing once a place is free, because the headline of the page says so.
  */
 export function NextStep({ license }: { license: HolderLicense }) {
   const activation = newMachine(license);

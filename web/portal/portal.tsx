@@ -56,7 +56,7 @@ export function Portal() {
     setStage(next);
     if (changedId) setChanged({ id: changedId });
   };
-  /** @param fallback the id of the element that gets the focus if the application did not open the page for another one */
+  /** @param fallback the id of the element that gets the focus if the load fails, or if `elementToFocus` returns none */
   const load = async (fallback?: string) => {
     setStage('waiting');
     await readHolder().then(

@@ -1,7 +1,10 @@
 import type { HolderActivation, HolderLicense } from '../shared/api/api-types.js';
 import { freePlaces, isUsable } from './holder.js';
 
-/** The longest label of an activation, and the form of its version. A link that the service did not make may have any text. */
+/**
+ * The longest label of an activation (100 characters of at most two units each), and the characters of a version. A link that the
+ * service did not make may have any text.
+ */
 const MAX_LABEL_UTF16_UNITS = 200;
 const VERSION = /^[\d.]{1,32}$/;
 
@@ -17,7 +20,7 @@ export function releaseHint(): string | null {
   return hint !== null && Date.now() > issuedAt(hint) + 2 * LIFETIME_MS ? null : hint;
 }
 
-/** The machine that the application could not activate, as the link names it; null if it does not. */
+/** The machine that the application could not activate, as the link describes it; null if the link has no valid version. */
 export function waitingMachine() {
   const version = memberOfUrl('version') ?? '';
   const hostname_hint = memberOfUrl('machine')?.slice(0, MAX_LABEL_UTF16_UNITS) ?? null;
