@@ -27,7 +27,7 @@ export class ApiError extends Error {
 /** The service was not reached: no network, or the service is unavailable. The request can be repeated. */
 export class ServiceUnavailable extends Error {
   constructor(
-    /** Whether this device had no connection. Otherwise the service did not answer. */
+    /** Whether the reason is that this device had no connection. */
     readonly isOffline: boolean,
   ) {
     super();
@@ -62,7 +62,7 @@ export const isOffline = (error: unknown) => error instanceof ServiceUnavailable
 
 /**
  * Asks for the session of this browser. The answer is 204 without one, because the browser would log a 401 as an error.
- * @throws ApiError as `isSignedOut` expects it without a session, ServiceUnavailable
+ * @throws ApiError (without a session it has the status 401), ServiceUnavailable
  */
 export async function askForSession<T extends object>(): Promise<T> {
   const session = await ask<T | undefined>('GET', 'api/session');

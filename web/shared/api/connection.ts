@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 /**
- * Whether this device has no connection. A browser reports none without a network, even if the service runs on the same device, so
- * each response sets this to false.
+ * Whether this device has no connection. Without a network a browser reports that it is offline, even if the service runs on the
+ * same device, so each response sets this to false.
  */
 let isOffline = !navigator.onLine;
 const changes = new EventTarget();

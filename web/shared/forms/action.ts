@@ -6,8 +6,8 @@ import { useReconnection } from '../api/connection.js';
 interface Action<Failure> {
   readonly busy: boolean;
   /**
-   * Why the last run failed; undefined before the first run, after a success, and once a device that was offline has a
-   * connection again.
+   * Why the last run failed; undefined during a run and after a success. If the device was offline, the error is removed once the
+   * device has a connection again.
    */
   readonly error: Failure | undefined;
   /** Runs the work, unless earlier work is still running. @returns whether the work succeeded */
