@@ -11,7 +11,7 @@ export interface Load<T> {
   readonly busy: boolean;
   /** Loads the data again; the earlier data stays until the response. Never throws. */
   readonly reload: () => Promise<void>;
-  /** Replaces the data by newer data, which the answer to another request contained. */
+  /** Replaces the data by newer data, such as those in the answer to another request. */
   readonly set: (data: T) => void;
 }
 

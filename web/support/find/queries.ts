@@ -14,7 +14,7 @@ interface Query {
 
 // The service refuses a UUID of another version or variant, which may be a transaction id.
 const UUID = /^([0-9a-f]{8})([0-9a-f]{4})([1-8][0-9a-f]{3})([89ab][0-9a-f]{3})([0-9a-f]{12})$/i;
-// Such as `id:` or `urn:uuid:`. An id has digits before any colon.
+// Labels before an id, such as `id:` or `urn:uuid:`. A text with a digit before the colon is no label.
 const LABELS = /^(?:[^\p{N}:=：]*[:=：])+/u;
 // What a copied address may have around it, as in `Ada <ada@example.com>`, `mailto:ada@example.com?subject=…` or quotation marks.
 const BEFORE_ADDRESS = /^(?:[^@]*[:<：])?[\s\p{Cf}\p{Ps}\p{Pi}\p{Pf}"']*/u;
@@ -31,7 +31,7 @@ export function readQueries(text: string): [Query, ...Query[]] {
     ?.slice(1)
     .join('-');
   const isKey = readLicenseKey(text) !== null;
-  // Any text may be the key that another system issued before an import. Some systems have UUIDs as keys.
+  // Any text that is long enough may be the key that another system issued before an import. Some systems have UUIDs as keys.
   const isPreviousKey = !isKey && readPreviousKey(text) !== null;
   // The service refuses a longer transaction id, such as a text with a key.
   const isOnlyKey = text.length > MAX_TRANSACTION_ID_LENGTH && (isKey || isPreviousKey);

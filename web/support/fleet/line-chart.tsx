@@ -99,6 +99,7 @@ function optionsOf(
       },
       y: { range: [0, 1] },
     },
+    // `size` and `space` are in pixels. `incrs` has the possible distances between labels: in weeks (x), or as a share (y).
     axes: [
       {
         ...axis,

@@ -20,7 +20,7 @@ const shortTime = new Intl.DateTimeFormat(locale, {
 
 /**
  * Formats how long ago a time was, or when it will be: `now`, `3 hours ago`, `in 5 minutes`, and after 30 days its day.
- * @param isPlanned whether the time may be in the future; a past event seems to be so where the device's clock is slow
+ * @param isPlanned whether the time may be in the future; if not, a time that is ahead of a slow device clock is shown as `now`
  */
 export function formatAge(time: string, isPlanned: boolean): string {
   const untilTime = Date.parse(time) - Date.now();

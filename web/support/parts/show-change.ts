@@ -20,7 +20,7 @@ export function showChange(text: string, row?: string): void {
 export function focusRow(row: string): void {
   requestAnimationFrame(() => {
     const element = document.getElementById(rowId(row));
-    // If the row was loaded meanwhile, the person may have opened another view and type there.
+    // While the rows were loaded, the person may have opened another view and begun to type there.
     if (!element && isTextField(document.activeElement)) return;
     moveFocus(element ?? document.querySelector('h1'));
   });
