@@ -52,7 +52,7 @@ const CHANGES: [what: string, change: (id: string) => Promise<unknown>][] = [
 describe.each(CHANGES)(
   'if %s, an active machine can activate again with its stored key and e-mail',
   (_what, change) => {
-    test('it keeps its activation, and nothing is written', async () => {
+    test('it keeps its activation, and no activation of the license changes', async () => {
       const { license, first } = await activatedLicense();
       await change(license.license_id);
       const before = await activationRows(license.license_id);
