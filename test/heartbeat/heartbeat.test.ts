@@ -25,7 +25,7 @@ async function issueAndActivate(
 const post = (body: unknown, headers: Record<string, string> = {}) =>
   service.call('POST', '/v1/heartbeat', body, headers);
 
-test('200 returns a token with its offline_until and the state of the license, and nothing else', async () => {
+test('200 returns a token, its times and the state of the license, and nothing else', async () => {
   const { token } = await issueAndActivate({ expires_at: new Date('2027-05-01T00:00:00Z') });
   service.clock.advance(6 * 3_600_000);
   const answer = await service.heartbeat(token);

@@ -120,7 +120,7 @@ test('a confirmation by the replica is used, also if the license has changed in 
   expect(queried).toEqual([[license.id], [license.id]]);
 });
 
-test('concurrent heartbeats share one query, and each gets the row of its activation', async () => {
+test('concurrent reads share one query, and each gets the row of its activation', async () => {
   const licenses = [await issueAndActivate(), await issueAndActivate(), await issueAndActivate()];
   await copyToReplica();
   const ids = licenses.map(({ id }) => id);
@@ -165,27 +165,30 @@ describe('if the replica would refuse a heartbeat, the primary answers it:', () 
 test.each([
   ['a replica that is behind', "'0/0'"],
   ['a server that is no replica', 'null'],
-])('%s is not queried until a check finds an available replica', async (_what, position) => {
-  const license = await issueAndActivate();
-  await copyToReplica(position);
-  const before = [countLogged(BEHIND), countLogged(AVAILABLE)] as const;
-  expect(await sendHeartbeat(license)).toEqual([200, 'primary']);
-  expect([replica.isDegraded, countLogged(BEHIND)]).toEqual([true, before[0] + 1]);
-  queried = [];
-  expect(await sendHeartbeat(license)).toEqual([200, 'primary']);
-  expect(queried).toEqual([]);
-  await check();
-  expect([replica.isDegraded, countLogged(BEHIND), queried]).toEqual([true, before[0] + 1, [[]]]);
-  await setReplayPosition();
-  expect(await sendHeartbeat(license)).toEqual([200, 'primary']);
-  const primary = jest.spyOn(poolOf(service.app.get(DataSource)), 'query');
-  jest.advanceTimersByTime(CHECK_INTERVAL_MS);
-  expect(JSON.stringify(primary.mock.calls)).toContain('pg_current_wal_flush_lsn');
-  primary.mockRestore();
-  while (replica.isDegraded) await new Promise((resolve) => setImmediate(resolve));
-  expect([countLogged(BEHIND), countLogged(AVAILABLE)]).toEqual([before[0] + 1, before[1] + 1]);
-  expect(await sendHeartbeat(license)).toEqual([200, 'replica']);
-});
+])(
+  '%s is queried by one heartbeat, and by no other until a check finds an available replica',
+  async (_what, position) => {
+    const license = await issueAndActivate();
+    await copyToReplica(position);
+    const before = [countLogged(BEHIND), countLogged(AVAILABLE)] as const;
+    expect(await sendHeartbeat(license)).toEqual([200, 'primary']);
+    expect([replica.isDegraded, countLogged(BEHIND)]).toEqual([true, before[0] + 1]);
+    queried = [];
+    expect(await sendHeartbeat(license)).toEqual([200, 'primary']);
+    expect(queried).toEqual([]);
+    await check();
+    expect([replica.isDegraded, countLogged(BEHIND), queried]).toEqual([true, before[0] + 1, [[]]]);
+    await setReplayPosition();
+    expect(await sendHeartbeat(license)).toEqual([200, 'primary']);
+    const primary = jest.spyOn(poolOf(service.app.get(DataSource)), 'query');
+    jest.advanceTimersByTime(CHECK_INTERVAL_MS);
+    expect(JSON.stringify(primary.mock.calls)).toContain('pg_current_wal_flush_lsn');
+    primary.mockRestore();
+    while (replica.isDegraded) await new Promise((resolve) => setImmediate(resolve));
+    expect([countLogged(BEHIND), countLogged(AVAILABLE)]).toEqual([before[0] + 1, before[1] + 1]);
+    expect(await sendHeartbeat(license)).toEqual([200, 'replica']);
+  },
+);
 
 test('if the replica fails or does not answer in time, the primary answers', async () => {
   const license = await issueAndActivate();

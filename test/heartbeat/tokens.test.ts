@@ -82,7 +82,7 @@ async function signWithHs256(): Promise<string> {
     .sign(secret);
 }
 
-test('a token that is signed again with its own claims is accepted, so each forgery below has one fault only', async () => {
+test('a token that is signed again with its own claims is accepted, so a forgery signed with our key has one fault only', async () => {
   expect((await service.heartbeat(signWithClaims({}))).status).toBe(200);
   expect((await service.heartbeat(signWithHeader({}))).status).toBe(200);
 });
