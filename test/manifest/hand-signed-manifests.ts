@@ -52,7 +52,7 @@ export interface Manifests extends AsyncDisposable {
 
 /** Opens the manifests of a database, so that a test can publish without a command. */
 export async function openManifests(databaseUrl: string, key: KeyObject): Promise<Manifests> {
-  // As many as the publishers that a test starts at once: a publisher needs one connection.
+  // As many as the publishers that a test starts at once at one instance: a publisher needs one connection.
   const options = { entities: [Manifest], poolSize: 5 };
   const dataSource = await maintenanceDataSource(databaseUrl, options).initialize();
   const trusted = new ManifestKeys(trustedKeys([createPublicKey(key)]));

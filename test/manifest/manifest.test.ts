@@ -144,7 +144,7 @@ describe('once a version is published', () => {
   });
 });
 
-test('also_available has all versions of five years of monthly versions with rising minimums', async () => {
+test('also_available has all older versions after five years of monthly versions with rising minimums', async () => {
   const own = await Service.start();
   const minimum = (month: number) => new Date(Date.UTC(2027, month, 1)).toISOString().replace('.000Z', 'Z');
   for (let month = 0; month < 60; month++) await publish(own, `2.${month}`, minimum(month));

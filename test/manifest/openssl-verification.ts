@@ -13,7 +13,8 @@ import {
 } from '../../src/keys/manifests/signed-manifest.js';
 import { temporaryFolder } from '../support/folders.js';
 
-// LibreSSL, which is `openssl` on macOS, has no -rawin. Where it is installed, Node's WebCrypto verifies instead.
+// Ed25519 needs -rawin: the input is the message itself, not its hash. LibreSSL, which is `openssl` on macOS, does not have this
+// option. There, and where no openssl is installed, Node signs and verifies instead.
 const help = spawnSync('openssl', ['pkeyutl', '-help']);
 const hasOpenssl = `${help.stdout?.toString()}${help.stderr?.toString()}`.includes('-rawin');
 

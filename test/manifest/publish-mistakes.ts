@@ -5,7 +5,7 @@ import { downloadUrl } from './publish.js';
 
 /** Returns 4 January of the year 20xx. @param number its last two digits */
 const year = (number: number) => `20${number}-01-04T00:00:00Z`;
-/** The minimum license expiries of the published versions. */
+/** Minimum license expiries, those of the published versions among them. */
 export const [JANUARY_2025, JANUARY_2026, JANUARY_2027, JANUARY_2028, JANUARY_2029] = [
   year(25),
   year(26),

@@ -174,6 +174,7 @@ describe('a service', () => {
 
   test('starts and logs an error if it cannot read the manifests', async () => {
     await service.onModuleInit();
+    // 50 is the level `error` of pino.
     expect([service.live, logged]).toEqual([null, [expect.stringContaining('"level":50')]]);
   });
 
