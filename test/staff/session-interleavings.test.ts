@@ -8,8 +8,11 @@ import { StatementGates } from '../support/statement-gates.js';
 import { Browser, createPrintedLink, signInStaff } from '../support-api/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
 
-/** The age of the sessions when the operations begin. A request extends a session of this age, so it also writes the session. */
-const SESSION_AGE_MS = 2 * 60_000;
+/**
+ * How long before the operations `other` and `byPasskey` were last used. The first request after this time extends the session, so
+ * it also writes the session.
+ */
+const IDLE_MS = 2 * 60_000;
 const API = '/support/api';
 const OPERATIONS = [
   'read',
@@ -71,7 +74,7 @@ async function setUp(): Promise<Setup> {
   );
   const signInBrowser = new Browser(service);
   const signInOptions = (await signInBrowser.post('session/options', {})).json.options;
-  service.clock.advance(SESSION_AGE_MS);
+  service.clock.advance(IDLE_MS);
   return {
     id: (await owner.get('session')).json.id,
     passkeyId: passkey.id,
@@ -87,7 +90,7 @@ async function setUp(): Promise<Setup> {
   };
 }
 
-/** A staff member with three sessions, and all operations that may end a session or begin one. */
+/** A staff member with three sessions, and the operations that run concurrently. */
 class StaffCase {
   /** Cookies of the sessions that the operations began. */
   readonly begunSessions: Record<'passkey' | 'link', string[]> = { passkey: [], link: [] };
