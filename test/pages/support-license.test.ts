@@ -279,6 +279,16 @@ test('several machines of a license are selected by keyboard, and released with 
   expect(await page.locator('main img, main script, .toasts img').count()).toBe(0);
 });
 
+test('the keys J and K go through the machines of a license, and not through its history', async () => {
+  const license = await issueLicense('history@example.com');
+  for (const name of ['Studio', 'Office']) await activateMachine(service, license, name);
+  await service.setLicense(license.license_id, { machines_allowed: 3 });
+  const page = await openAs(browser, origin, service, 'support', `#license/${license.license_id}`);
+  await row(page, /changed this license/).waitFor();
+  for (const key of ['j', 'j', 'j']) await page.keyboard.press(key);
+  await expectFocus(page.getByRole('table', { name: 'Machines in use' }).getByRole('row').last());
+});
+
 test('a key that is pressed as soon as the rows are shown has its effect, also before their first frame', async () => {
   const license = await issueLicense('quick@example.com');
   for (const name of ['Studio', 'Office']) await activateMachine(service, license, name);

@@ -45,7 +45,8 @@ export function Table<Row>({ caption, columns, rows, idOf, changed = [], hasRowS
           id={rowId(idOf(row))}
           role="row"
           tabIndex={-1}
-          data-shortcuts={hasRowShortcuts}
+          // Preact writes `false` in a data attribute as a text, and `row-keys.ts` looks only for the attribute.
+          data-shortcuts={hasRowShortcuts || undefined}
           class={changed.includes(idOf(row)) ? 'changed' : ''}
         >
           {columns.map((column) => cellOf(column, row))}
