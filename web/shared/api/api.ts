@@ -1,6 +1,6 @@
 import { noteNoResponse, noteResponse } from './connection.js';
 
-/** The timeout of a request. It is longer than the service's own time limits. */
+/** The timeout of a request. It is longer than each time limit in src/database/request-timeouts.ts. */
 const RESPONSE_TIMEOUT_MS = 30_000;
 
 export interface RequestOptions {

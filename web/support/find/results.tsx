@@ -33,7 +33,7 @@ interface Props {
   readonly isMistyped: boolean | undefined;
 }
 
-/** What a search found. If it found licenses, another view is opened at once, so this is seen only after going back. */
+/** What a search found. If it found licenses, another view is opened at once, so the results are seen only after going back. */
 export function Results({ kind, licenses, activationId, isMistyped }: Props) {
   const [first, ...others] = licenses;
   if (!first)
