@@ -8,7 +8,7 @@ export interface Count {
   readonly label: string;
   /** The name of the value, if this page knows one. */
   readonly name?: string | undefined;
-  /** Whether these heartbeats have values that are too rare to be listed. */
+  /** Whether these heartbeats have several values, which are counted together because each is rare or no bar is left for it. */
   readonly isOther: boolean;
   readonly heartbeats: number;
 }
