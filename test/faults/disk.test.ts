@@ -16,7 +16,7 @@ function shareOfServedHeartbeats(answers: readonly RecordedAnswer[]): number {
 const isTelemetryDropped = ({ status, json }: RecordedAnswer) =>
   status === 200 && json.telemetry.stored === false;
 
-test('with a full disk heartbeats are served without their telemetry, and nothing is acknowledged that is not stored', async () => {
+test('with a full disk, heartbeats are served without their telemetry, and nothing is acknowledged that is not stored', async () => {
   const load = faulted.startLoad();
   await load.waitFor(50, isServedByDatabase);
   await load.waitFor(20, isCall('heartbeat', isServedByDatabase));

@@ -8,12 +8,12 @@ import {
   type Recovery,
 } from './harness.js';
 
-/** The longest time a client waits for a response during any fault (docs/contract.md#no-false-stop). */
+/** The longest time a client waits for a response during any fault (docs/decisions/0004). */
 export const ANSWER_LIMIT_MS = 2_000;
 /**
- * The longest times of calls outside /v1/. A readiness probe answers within a second. Other calls have no time limit for the whole
- * response, because a page could not tell whether an action that was cut off took effect. They take as long as their statements,
- * and the proxy waits that long (deploy/haproxy.cfg).
+ * The calls with another limit. A readiness probe answers within a second. As for all calls of the pages, the service sets no time
+ * limit for the whole response of a search: a page could not tell whether an action that was cut off took effect. Such a call takes
+ * as long as its statements, and the proxy waits that long (deploy/haproxy.cfg).
  */
 const OTHER_LIMITS_MS: Readonly<Record<string, number>> = { search: 5_000, ready: 1_000 };
 /** A recovery may take this time plus `MAX_SLOWDOWN` times the duration of the same calls without a fault. */
@@ -31,7 +31,7 @@ export interface ToleratedEffects {
   readonly mayShedLoad?: boolean;
 }
 
-/** Checks the guarantees that hold during every fault, with all responses from before, during and after the fault. */
+/** Checks the guarantees that hold during every fault, with all responses that the load of the test has recorded. */
 export async function expectGuarantees(
   faulted: FaultedService,
   answers: readonly RecordedAnswer[],
@@ -57,7 +57,8 @@ function expectInTime(answers: readonly RecordedAnswer[]): void {
   expect(late.map(({ name, status, serviceMs }) => ({ name, status, serviceMs }))).toEqual([]);
 }
 
-// A call succeeds or gets a 503 with `retry`. A `contend` call may also be refused because other machines reached the limit.
+// A call succeeds or gets a 503 with `retry`. A `contend` call may also be refused because other machines reached the limit, and
+// with `mayBreakConnections` a call may get no response.
 function expectNoOtherRefusals(
   answers: readonly RecordedAnswer[],
   { mayBreakConnections = false, mayShedLoad = false }: ToleratedEffects,

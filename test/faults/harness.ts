@@ -39,7 +39,7 @@ export interface RecordedCall {
 }
 export type RecordedAnswer = Timed & {
   readonly request: RecordedCall;
-  /** The time until the response by the event loop of the service (`processes/own-time.mjs`); NaN without a response. */
+  /** The time until the response, measured by the event loop of the service (`own-time.mjs`); NaN without a response. */
   readonly serviceMs: number;
 };
 
@@ -53,7 +53,7 @@ export interface Recovery {
 const isComputerOverloaded = ({ serviceMs, milliseconds }: RecordedAnswer): boolean =>
   !(serviceMs > milliseconds / 2);
 
-/** Reads how long a service with `processes/own-time.mjs` took for a response, by its event loop. */
+/** Reads how long a service took for a response, measured by its event loop. The service must have loaded `own-time.mjs`. */
 export const readServiceMs = ({ headers }: Pick<Answer, 'headers'>): number =>
   Number(headers['x-own-milliseconds'] ?? NaN);
 
@@ -179,7 +179,7 @@ export class FaultedService {
   live = (): Promise<RecordedAnswer> => this.#call({}, 'live', 'GET', '/health/live');
   ready = (): Promise<RecordedAnswer> => this.#call({}, 'ready', 'GET', '/health/ready');
 
-  /** Starts a load with two callers of each kind, and with three callers of each kind that writes. */
+  /** Starts a load with three callers of each kind that writes, and two of each other kind. */
   startLoad(): Load<RecordedAnswer> {
     const { activate, contend, heartbeat, telemetry, search, manifest, live, ready } = this;
     const kinds = [activate, contend, heartbeat, telemetry, search, manifest, live, ready];
@@ -194,7 +194,10 @@ export class FaultedService {
     return { durationMs, withoutFaultMs: await this.#waitUntilServed(load) };
   }
 
-  /** Waits until calls of each kind are served without a warning about the database or the clocks. @returns the milliseconds */
+  /**
+   * Waits until three calls of each kind that needs the database are served, and then until a readiness probe has no warning about
+   * the database or the clocks. @returns the milliseconds
+   */
   async #waitUntilServed(load: Load<RecordedAnswer>): Promise<number> {
     const began = performance.now();
     for (const name of NEEDS_DATABASE)
@@ -206,7 +209,9 @@ export class FaultedService {
     return performance.now() - began;
   }
 
-  /** Waits until 18 of 20 consecutive calls of a kind were served. If the computer is too slow, the load becomes smaller. */
+  /**
+   * Waits until at most two of 20 consecutive calls of a kind were not served. If the computer is too slow, the load is reduced.
+   */
   async waitUntilMostlyServed(load: Load<RecordedAnswer>, kind: string): Promise<void> {
     for (;;) {
       const from = load.answers.length;

@@ -33,7 +33,7 @@ test.each([
     load = faulted.startLoad();
     await load.waitFor(50, isServedByDatabase);
     await fail();
-    // The calls that were in progress have ended now. From here on, no call that needs the database is served.
+    // About one refusal for each caller that needs the database. From here on, no call that needs it is served.
     await load.waitFor(12, isUnavailable);
     const from = load.answers.length;
     for (const name of NEEDS_DATABASE)

@@ -6,7 +6,7 @@ import { FaultedService, readServiceMs, type RecordedAnswer } from './harness.js
 import { expectGuarantees, ANSWER_LIMIT_MS } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 
-/** Four times the limit of concurrent requests (`processes/low-limits.mjs`). */
+/** Four times the limit of concurrent requests (`low-limits.mjs`). */
 const CONCURRENT_CALLS = 400;
 const MIN_REFUSALS = 2_000;
 /**

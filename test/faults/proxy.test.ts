@@ -114,7 +114,8 @@ describe(PROXY_NAME, () => {
     const names = [...bytes.matchAll(/^([\w-]+): /gm)].map(([, name]) => name!.toLowerCase());
     expect(names.filter((name) => !['host', 'connection', 'content-length'].includes(name))).toEqual([]);
 
-    // Errors: headers with an address, invalid HTTP, a caller that disconnects, an instance that breaks the connection.
+    // What a proxy often logs: a path and headers with an address, invalid HTTP, a caller that disconnects, an instance that breaks
+    // the connection.
     await sendRequest('GET', `/nowhere/${CLIENT_ADDRESS}`, FORWARDING_HEADERS);
     await sendBytes(`GARBAGE ${CLIENT_ADDRESS}\r\n\r\n`);
     await sendBytes(`POST /v1/activate HTTP/1.1\r\nhost: ${CLIENT_ADDRESS}\r\ncontent-length: 500\r\n\r\n{`);

@@ -8,7 +8,7 @@ const postgres = await FragilePostgres.start();
 const faulted = await FaultedService.start(() => postgres.url);
 afterEach(() => postgres?.delay(0));
 
-test('with a database whose responses take 300 ms heartbeats and searches are served, and each call ends within its time limit', async () => {
+test('with a database whose responses take 300 ms, heartbeats and searches are served, and each call ends within its time limit', async () => {
   const load = faulted.startLoad();
   await load.waitFor(50, isServedByDatabase);
   postgres.delay(300);
