@@ -20,9 +20,9 @@ export const UNRESTRICTED_VERSION = '3.2.0';
 export const SELF_RELEASES_PER_YEAR = 1;
 export const DEFAULT_MACHINES = 2;
 const YEAR_MS = 365 * 86_400_000;
-/** A license is not deleted while it has an active machine, or one that was released within this time. */
+/** A license is not deleted while an activation of it is active, or ended within this time. */
 const MIN_UNUSED_MS = 14 * 86_400_000;
-/** The id of an activation whose request got no response, until another response shows the id. */
+/** The id of an activation whose request got a 503 or no response, until another response or a view shows the id. */
 export const UNKNOWN_ID = '?';
 
 export interface Activation {
@@ -38,10 +38,10 @@ export interface Activation {
   requests: { at: number; decision: string | null; decided_at: number | null }[];
 }
 export interface License {
-  /** Null before the license is issued and after its holder was erased; `is_issued` distinguishes the two. */
+  /** Null before the license is issued (`is_issued`), after its holder was erased, and after the license was deleted. */
   email: string | null;
   is_issued: boolean;
-  /** When the e-mail address last changed; null if it never did. */
+  /** When staff last gave the license another address; null if they never did. */
   email_since: number | null;
   /** The number of license keys that the license has had. */
   generation: number;
@@ -53,7 +53,7 @@ export interface License {
   staff_status: StaffStatus;
   /** Since when the license is refunded, revoked or erased; it is kept for a year after that. */
   ended_at: number | null;
-  /** When the end or the expiry last changed; the license is kept for at least a year after that. */
+  /** When the result of `endOf` last changed; the license is kept for at least a year after that. */
   end_changed_at: number;
   /** Whether a retention run has deleted the license and its activations. */
   is_deleted: boolean;
@@ -110,7 +110,7 @@ export type Command =
   | { type: 'restart-instance' }
   | { type: 'advance-clock'; seconds: number };
 
-/** A response. */
+/** A response, or what a command that is no request has done. */
 export interface Outcome {
   /** The status, and for a problem also its code and its `client_action`, as `403 binding_released stop`. */
   readonly result: string;
@@ -146,7 +146,7 @@ export const selfReleasesLeft = (license: License, now: number) =>
       !isOfFormerHolder(license, activation),
   ).length;
 
-/** Whether an activation ended before the license got its present address. */
+/** Whether an activation had already ended when the license got its present address. */
 export const isOfFormerHolder = ({ email_since }: License, { ended }: Activation): boolean =>
   ended !== null && email_since !== null && ended.at <= email_since;
 

@@ -161,7 +161,7 @@ function activate({ license, now, observed }: StepContext, command: CommandOf<'a
 
 /**
  * Whether an activation finds the license by its key and address. An active machine also finds it by the key and the address
- * with which it was activated (docs/decisions/0028).
+ * with which it was activated (docs/decisions/0028). Scenarios have two addresses, so after a change the other one is the former.
  */
 function isKnown(license: License, { generation, email, machine }: CommandOf<'activate'>): boolean {
   const isItsKey = generation === license.generation;
@@ -190,7 +190,7 @@ function changeLicense({ license, now }: StepContext, { terms }: CommandOf<'chan
   return { result: '200' };
 }
 
-/** Deletes the data of the former holder: the hostname hints of ended activations, and open requests. */
+/** Records when the address changed, and deletes the hostname hints of ended activations and the open requests. */
 function deleteFormerHolderData(license: License, now: number): void {
   license.email_since = afterActivations(license, now);
   for (const activation of license.activations) {

@@ -35,7 +35,7 @@ export interface Observed {
 export interface Views {
   /** The licenses for staff, by their index; null for a license that is not issued yet or is deleted. */
   readonly staff: readonly unknown[];
-  /** For each holder that was asked, the holder's licenses by their index. */
+  /** For each holder whose view was read, the holder's licenses by their index. */
   readonly holders: readonly unknown[];
   /** The result of a heartbeat of each activation, by the id of the activation. */
   readonly clients: Readonly<Record<string, string>>;

@@ -66,13 +66,13 @@ const template = (
   });
 
 const singleBatch = template(fc.nat(1)).map((only) => [only]);
-// Concurrent commands are about the same license.
+// Concurrent commands are about the same license, except reports, which are about the second one, and erasures.
 const concurrentBatch = fc
   .nat(1)
   .chain((licenseIndex) =>
     fc.array(template(fc.constant(licenseIndex)), { minLength: 2, maxLength: 6, size: 'max' }),
   );
-// A command that restricts a license, concurrent with an activation and another command.
+// A command that can restrict a license, concurrent with an activation and another command.
 const restrictingBatch = fc.nat(1).chain((licenseIndex) => {
   const activation = template(fc.constant(licenseIndex), fc.constant('activate'));
   const restrictingKind = fc.constantFrom<Kind[]>(
@@ -260,7 +260,7 @@ export function resolveTemplate(
   }
 }
 
-/** Returns one of `ADVANCES_S`. If the license has a future expiry, the time until it is a candidate too. */
+/** Returns one of `ADVANCES_S`. If the license has a future expiry, the time until it and one second less are candidates too. */
 function pickAdvance({ now, licenses }: ModelState, licenseIndex: number, pick: number): number {
   const left = ((licenses[licenseIndex]!.expires_at ?? 0) - now) / 1000;
   return pickOf(left > 1 ? [...ADVANCES_S, left, left - 1] : ADVANCES_S, pick);

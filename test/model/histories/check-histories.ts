@@ -12,7 +12,7 @@ const CONCURRENT_SCENARIOS = 6;
 export interface HistoriesReport {
   /** The number of recorded operations. */
   operations: number;
-  /** The number of unanswered operations (a lost connection, a 503), which may have taken effect or not. */
+  /** The number of operations without an outcome (`Operation.lossReason`), which may have taken effect or not. */
   unanswered: number;
   /** The number of checked histories. */
   histories: number;

@@ -11,8 +11,8 @@ export interface Contradiction {
   /** The operations whose responses contradict each other. */
   readonly operations: readonly Operation[];
   /**
-   * The number of further operations of the history, which are not in `operations`. The contradiction remains whether each of them
-   * happened, at any time, or not.
+   * The number of other operations that the reduced history has, without their responses. The contradiction remains whether each of
+   * them happened, at any time, or not.
    */
   readonly irrelevantCount: number;
 }
@@ -54,7 +54,7 @@ function shortestPrefix(
     else low = middle + 1;
   }
   const shortest = historyUntil(history, ends[low] ?? Infinity);
-  // A check that reached the limit counts as no contradiction, so the search may have ended too early.
+  // A check that reaches the limit counts as no contradiction, so even the longest prefix may count as none.
   return isContradictory(shortest) ? shortest : [...history];
 }
 

@@ -25,7 +25,8 @@ export function* statesAfter({ state, holders }: State, operation: Operation): G
       yield { state, holders };
     return;
   }
-  // It is unknown when the instance read its clock. Only whether an expiry has passed matters, so both ends are tried.
+  // It is unknown when the instance read its clock. All that matters is whether an expiry has passed, and whether a machine was
+  // activated before the key was replaced, so both ends are tried.
   for (const now of new Set(dependsOnClock(command) ? clock : [clock[1]])) {
     const next = copyState(state);
     next.now = now;
@@ -107,7 +108,7 @@ function toComparableViews({ staff, holders }: Views): unknown {
   };
 }
 
-/** Sorts activations by their ids, and reduces each release request, which is a JSON text with times, to its decision. */
+/** Sorts activations by their ids, and reduces each release request, a JSON text with times, to its activation and decision. */
 function toComparableLicense(value: unknown): unknown {
   if (value === null) return null;
   const { activations, requested, ...rest } = value as ShownLicense;
@@ -121,7 +122,7 @@ function toComparableLicense(value: unknown): unknown {
   });
 }
 
-/** Gives each activation whose response was lost the id of an equal activation in the view. Each id is given only once. */
+/** Gives each activation without a known id that of an activation in the view with the same hint and state, each id only once. */
 function withShownIds(state: ModelState, shown: ShownLicense | null): ModelState {
   const [{ activations }] = state.licenses as [License];
   if (!shown || activations.every(({ id }) => id !== UNKNOWN_ID)) return state;
