@@ -118,7 +118,7 @@ test.each([
   expect([status, errors.map(({ pointer }) => pointer)]).toEqual([422, pointers]);
 });
 
-test('a code without the address works only in the browser that requested it, and has five tries', async () => {
+test('a code without the address is refused in a browser that did not request it, and has five tries', async () => {
   const browser = new Browser(service);
   const code = await mailedCode(browser, await fullLicense());
   expect(await signIn(new Browser(service), code)).toMatchObject(CODE_INVALID);
