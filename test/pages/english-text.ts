@@ -24,7 +24,7 @@ export function findEnglishPieces(tag: string): string[] {
 /** Frequent English words that are no words of the other languages. */
 const ENGLISH_WORD = /\b(the|this|that|your?|and|with|is|are|of|to|for|not)\b/i;
 
-/** All texts that a page shows or announces, except texts marked as English and texts from outside the service. */
+/** All texts that a page shows or announces, except options, texts marked as English, and texts of people outside the service. */
 const SHOWN_TEXTS = `(() => {
   const texts = [document.title];
   const isOwn = (element) => !element.closest('body [lang=en], bdi, script, noscript, option');

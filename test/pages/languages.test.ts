@@ -61,7 +61,7 @@ test('a German holder signs in with a code, releases a machine, cancels a deleti
   await browser.expectAccessibleLayout(page);
   await dialog.getByRole('button', { name: 'Meine Daten löschen' }).click();
   await page.getByText('Sie erfolgt am 13. Februar 2096 um 12:00 UTC.').waitFor();
-  // No mail is sent about a deletion that is cancelled before.
+  // If the deletion were cancelled before its mail is sent, the mail would not be sent.
   await waitForMail('Sie haben die Löschung Ihrer Daten bei com.example.app beantragt');
   await browser.expectAccessibleLayout(page);
   await page.getByRole('button', { name: 'Zurücknehmen' }).click();

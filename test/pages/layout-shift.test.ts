@@ -26,7 +26,7 @@ const PAINTED = `new Promise((done) => requestAnimationFrame(() => requestAnimat
 
 /**
  * Waits until what is rendered now has been painted. Chromium reports a request of a new document and the end of the old
- * document from two processes, in any order. So the old document may end while this waits in it, and then waits in the new one.
+ * document from two processes, in any order, so the old one may end while the script runs in it. Then it runs in the new one.
  */
 async function waitForPaint(page: Page): Promise<void> {
   for (;;)
@@ -59,7 +59,7 @@ async function fillFleet(): Promise<void> {
   await fleet.runRetention('2026-11-16');
 }
 
-/** Which of the waiting answers arrives first: that of the first request, or that of the last one. */
+/** Which of the waiting requests is answered next: the first one or the last one. */
 type Order = 'first' | 'last';
 
 /**

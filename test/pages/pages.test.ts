@@ -109,7 +109,7 @@ describe.each(PAGES)('%s', (path) => {
     const page = await browser.openPage(origin, { path });
     await page.getByRole('heading', { level: 1 }).waitFor();
     expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
-    // The text that the page takes a long time to load is gone.
+    // The text `This page takes a long time to load.` is gone.
     expect(await page.locator('.late').count()).toBe(0);
   });
 

@@ -128,7 +128,7 @@ test('from a full license to a running application: four clicks and one code', a
   });
 });
 
-test('without a release left: support is asked with a reason and releases, and the application then runs', async () => {
+test('without a self-release left: the holder asks support with a reason, support releases the machine, and the application runs', async () => {
   await withRefusedApplication(async (application, license) => {
     await insertSelfRelease(service, license.license_id);
     const page = await browser.openPage(origin, { path: application.releaseUrl });
@@ -154,7 +154,7 @@ test('without a release left: support is asked with a reason and releases, and t
   });
 });
 
-test('without a release left, by keyboard and in German: after a declined request the application is refused again and support asked again', async () => {
+test('without a self-release left, by keyboard and in German: after support declines, the application is refused again, and the holder asks support again', async () => {
   await withRefusedApplication(async (application, license) => {
     await insertSelfRelease(service, license.license_id);
     const page = await browser.openPage(origin, { locale: 'de-AT' });

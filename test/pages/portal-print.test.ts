@@ -89,7 +89,7 @@ test('a button prints the page', async () => {
   expect(await page.evaluate('prints')).toBe(1);
 });
 
-test('several licenses are printed together, and each of them avoids a page break inside it', async () => {
+test('several licenses are printed together, and each after the first avoids a page break inside it', async () => {
   const email = 'several@example.com';
   for (let i = 0; i < 12; i += 1) {
     const license = await service.issue({ email, machines_allowed: 2 });

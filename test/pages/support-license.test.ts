@@ -406,7 +406,7 @@ test('a release request that a change of the address deletes is no longer counte
   const license = await issueLicense('moved@example.com');
   await insertReleaseRequest(service, await activateMachine(service, license, 'Old'), null);
   const page = await browser.openPage(origin);
-  // Without this the page would ask again a minute later in any case.
+  // Without this the page would request the counts again a minute later in any case.
   await page.addInitScript('window.setInterval = () => 0');
   await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
   const count = page.getByRole('link', { name: /^Release requests/ }).locator('.count');

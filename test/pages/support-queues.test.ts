@@ -75,7 +75,7 @@ test('requests are selected and opened by keyboard, and the reason of the holder
   await expectFocus(row(page, 'First'));
   await page.keyboard.press('r');
   expect(await dialog(page).locator('[name=reason]').inputValue()).toBe('I sold it');
-  // What a holder asks for is no danger to them.
+  // A release that the holder requested is not marked as dangerous.
   expect(await button(dialog(page), 'Release').getAttribute('class')).toContain('primary');
   await button(dialog(page), 'Release').click();
   await expectToast(page, 'Releases in 10 seconds: First');

@@ -108,7 +108,7 @@ const VIEWS: Readonly<Record<string, View>> = {
 };
 
 test.each(Object.entries(VIEWS))(
-  'when a person returns, the page asks again and keeps what was typed, focused and scrolled, without an announcement: %s',
+  'when a person returns, the page requests its data again and keeps what was typed, focused and scrolled, without an announcement: %s',
   async (_name, { hash, prepare, change, expectChanged, paths }) => {
     const page = await browser.openPage(origin, { viewport: { width: 1280, height: 400 } });
     await openAs(page, origin, service, 'admin', `#${hash()}`);
