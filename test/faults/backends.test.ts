@@ -4,7 +4,7 @@ import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 
 const postgres = await FragilePostgres.start();
-const faulted = await FaultedService.start(() => postgres.url);
+const faulted = await FaultedService.start(postgres.url);
 
 /** Ends a random connection of the service to the database. */
 const TERMINATE_CONNECTION = `

@@ -16,7 +16,7 @@ const WARNING =
 let load: Load<RecordedAnswer> | undefined;
 
 const database = await createDatabase();
-const faulted = await FaultedService.start(() => database.url, {
+const faulted = await FaultedService.start(database.url, {
   nodeArguments: ['--import', preload],
   hasIpc: true,
   hasProductionLimits: false,

@@ -13,7 +13,7 @@ const MAX_DESCRIPTORS = 96;
 const CONNECTIONS = 200;
 
 const postgres = await FragilePostgres.start();
-const faulted = await FaultedService.start(() => postgres.url, { descriptors: MAX_DESCRIPTORS });
+const faulted = await FaultedService.start(postgres.url, { descriptors: MAX_DESCRIPTORS });
 
 /** Reads the processor time that a process has used, in milliseconds. The kernel counts it in hundredths of a second. */
 function readProcessorTimeMs(pid: number): number {
@@ -33,6 +33,7 @@ test('a service without free file descriptors keeps running without keeping the 
     sockets.push(socket);
     await Promise.race([once(socket, 'connect'), once(socket, 'close')]);
   }
+  // At most two descriptors are free then.
   while (countOpen() < MAX_DESCRIPTORS - 2) await pause(20);
   // Callers whose connection is already open are still served.
   await load.waitFor(50, isServedByDatabase);

@@ -4,7 +4,7 @@ import { expectGuarantees } from './guarantees.js';
 import { SmallDiskPostgres } from '../support/databases/small-disk-postgres.js';
 
 const postgres = await SmallDiskPostgres.start();
-const faulted = await FaultedService.start(() => postgres.url);
+const faulted = await FaultedService.start(postgres.url);
 
 const isCall = (name: string, matches: (answer: RecordedAnswer) => boolean) => (answer: RecordedAnswer) =>
   answer.name === name && matches(answer);

@@ -8,7 +8,7 @@ import { FragilePostgres } from '../support/databases/outage-harness.js';
 const FROZEN_MS = 6_000;
 
 const postgres = await FragilePostgres.start();
-const faulted = await FaultedService.start(() => postgres.url);
+const faulted = await FaultedService.start(postgres.url);
 
 test('a service whose process was stopped for seconds under load continues, and keeps all guarantees', async () => {
   const load = faulted.startLoad();

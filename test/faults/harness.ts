@@ -75,14 +75,13 @@ export class FaultedService {
 
   private constructor(
     readonly url: string,
-    readonly databaseUrl: () => string,
+    readonly databaseUrl: string,
     private readonly options: FaultedOptions,
   ) {}
 
   process!: ServerProcess;
 
-  /** @param databaseUrl returns the URL of the database, which a fault may change */
-  static async start(databaseUrl: () => string, options: FaultedOptions = {}): Promise<FaultedService> {
+  static async start(databaseUrl: string, options: FaultedOptions = {}): Promise<FaultedService> {
     const faulted = new FaultedService(`http://127.0.0.1:${await freePort()}`, databaseUrl, options);
     afterThisFile(() => faulted.end());
     await faulted.startProcess();
@@ -96,7 +95,7 @@ export class FaultedService {
     const settings = {
       PORT: new URL(this.url).port,
       DATA_DIR: this.#directory,
-      DATABASE_URL: this.databaseUrl(),
+      DATABASE_URL: this.databaseUrl,
     };
     const nodeArguments = ['--import', ownTime, ...(options.nodeArguments ?? [])];
     this.process = new ServerProcess(
@@ -138,7 +137,7 @@ export class FaultedService {
   }
 
   sql<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
-    return query<Row>(this.databaseUrl(), text, values);
+    return query<Row>(this.databaseUrl, text, values);
   }
 
   // A broken connection is recorded with the status 0; `expectGuarantees` decides whether that is allowed.

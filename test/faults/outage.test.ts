@@ -13,7 +13,7 @@ import { FragilePostgres, type Load } from '../support/databases/outage-harness.
 let load: Load<RecordedAnswer> | undefined;
 
 const postgres = await FragilePostgres.start();
-const faulted = await FaultedService.start(() => postgres.url);
+const faulted = await FaultedService.start(postgres.url);
 afterEach(async () => {
   postgres.thaw();
   await load?.stop().catch(() => undefined);

@@ -17,7 +17,7 @@ const MIN_RETRY_AFTER = { load: 60, database: 5 };
 const lowLimits = fileURLToPath(new URL('../support/processes/low-limits.mjs', import.meta.url));
 
 const postgres = await FragilePostgres.start();
-const faulted = await FaultedService.start(() => postgres.url, { nodeArguments: ['--import', lowLimits] });
+const faulted = await FaultedService.start(postgres.url, { nodeArguments: ['--import', lowLimits] });
 
 interface BriefAnswer {
   readonly status: number;

@@ -5,7 +5,7 @@ import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 
 const postgres = await FragilePostgres.start();
-const faulted = await FaultedService.start(() => postgres.url);
+const faulted = await FaultedService.start(postgres.url);
 afterEach(() => postgres?.delay(0));
 
 test('with a database whose responses take 300 ms, heartbeats and searches are served, and each call ends within its time limit', async () => {
