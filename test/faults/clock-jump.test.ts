@@ -10,8 +10,8 @@ const YEAR_MS = 365 * DAY_MS;
 const WARNING =
   'The clock of this machine has jumped ahead: nothing is deleted meanwhile. Check the time, then restart.';
 
-// The service and the database share one clock here: `FakeClock.agreesWith` always returns true, so the service can detect only
-// the jump itself.
+// These tests are about a service and a database on one machine, so that both clocks jump. They use no such database: for
+// `FakeClock.agreesWith` the two clocks always agree, so the service can detect only the jump itself.
 let service: Service;
 beforeEach(async () => void (service = await Service.start()));
 afterEach(() => service.close());

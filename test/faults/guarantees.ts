@@ -13,7 +13,7 @@ export const ANSWER_LIMIT_MS = 2_000;
 /**
  * The calls with another limit. A readiness probe answers within a second. As for all calls of the pages, the service sets no time
  * limit for the whole response of a search: a page could not tell whether an action that was cut off took effect. Such a call takes
- * as long as its statements, and the proxy waits that long (deploy/haproxy.cfg).
+ * as long as its statements, and the proxy waits 5 seconds for it (`timeout server` in deploy/haproxy.cfg).
  */
 const OTHER_LIMITS_MS: Readonly<Record<string, number>> = { search: 5_000, ready: 1_000 };
 /** A recovery may take this time plus `MAX_SLOWDOWN` times the duration of the same calls without a fault. */

@@ -12,7 +12,7 @@ const next: Service['call'] = (...request) => [one, two][(turn += 1) % 2]!.call(
 /** Sends the requests to both instances in turn, like a proxy. */
 const both = Object.create(one, { call: { value: next } }) as Service;
 
-test('a holder signs in at one instance with a code that another one mailed, is signed in at both, and signs out at both', async () => {
+test('a holder signs in at one instance with a code that was requested at another one, is signed in at both, and signs out at both', async () => {
   const license = await one.issue({ email: 'ada@example.com' });
   const holder = await new HolderBrowser(both).signInByCode(license.email);
   for (let time = 0; time < 2; time += 1) {
@@ -54,7 +54,7 @@ test('a passkey can be created and used although each request goes to another in
     expect((await repeating.post('session', { response })).status).not.toBe(204);
 });
 
-test('a sign-in link that was used at one instance is used up at all instances', async () => {
+test('if a sign-in link is used at two instances at the same time, exactly one use succeeds', async () => {
   await signInStaff(both, 'support', 'linked@example.com');
   const link = await createPrintedLink(one, 'linked@example.com');
   const at = async (service: Service) => new StaffBrowser(service).post('session/link', { link });
