@@ -14,8 +14,9 @@ export interface ReadViews {
 
 export interface Operation {
   readonly number: number;
+  /** The number of the client, from 1; 0 for the operations before and after those of the clients. */
   readonly client: number;
-  /** The number of the instance that was called, from 1. */
+  /** The number of the instance that was called, from 1. For `read-views` it is 1, whichever instance was called. */
   readonly instance: number;
   readonly command: Command | ReadViews;
   /** When the request was sent, in milliseconds of a monotonic clock. */
