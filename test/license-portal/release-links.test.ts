@@ -178,7 +178,7 @@ test.each([
   { first: 'sign-in', signedIn: 204, requested: 422 },
   { first: 'request', signedIn: 403, requested: 202 },
 ])(
-  'of a sign-in and a request with its hint at another instance, only the $first that comes first succeeds',
+  'of a sign-in and a code request at another instance with the same hint, only the first succeeds: the $first',
   async ({ first, signedIn, requested }) => {
     const { databaseUrl, dataDir } = service;
     const instance = await Service.start({ databaseUrl, dataDir });
@@ -213,7 +213,7 @@ test('a key without the address is refused', async () => {
   expect([status, json['errors']]).toMatchObject([422, [{ pointer: '/email' }]]);
 });
 
-test('codes by hint and by address have one limit', async () => {
+test('codes requested by hint and by address share one limit', async () => {
   const { hint, email } = await fullLicense();
   const browser = new Browser(service);
   for (let count = 0; count < 5; count += 1) {

@@ -408,7 +408,7 @@ test('a pending release is sent at once when its page is left', async () => {
   expect(await readDecisions()).toEqual(['release', null]);
 });
 
-test('signing out first sends a pending release; if that fails, the person stays signed in', async () => {
+test('a sign-out sends a pending release first; if that fails, the person stays signed in', async () => {
   const page = await openQueue('Waits');
   await button(page, 'Release Waits, as asked').click();
   await submitReason(page, 'Sold', 'Release');
