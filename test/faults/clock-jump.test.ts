@@ -18,8 +18,8 @@ afterEach(() => service.close());
 
 const runRetention = () => service.app.get(RetentionService).run();
 const readWarnings = async () => (await service.call('GET', '/health/ready')).json.warnings as string[];
-const countEnded = async (of = service) =>
-  (await of.sql('select from activation where ended_at is not null')).length;
+const countEnded = async (instance = service) =>
+  (await instance.sql('select from activation where ended_at is not null')).length;
 
 /** Creates a license that ends in a hundred days, and one without expiry that has an active and a released machine. */
 async function createLicenses() {

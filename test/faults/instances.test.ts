@@ -43,8 +43,8 @@ test('a passkey can be created and used although each request goes to another in
   expect((await browser.post('passkeys', { response: passkey.create(options) })).status).toBe(201);
 
   const again = new StaffBrowser(both);
-  const asked = (await again.post('session/options', {})).json;
-  const response = passkey.get(asked.options);
+  const { options: signInOptions } = (await again.post('session/options', {})).json;
+  const response = passkey.get(signInOptions);
   const repeating = new StaffBrowser(both);
   for (const [name, value] of again.cookies) repeating.cookies.set(name, value);
   expect((await again.post('session', { response })).status).toBe(204);
@@ -57,7 +57,7 @@ test('a passkey can be created and used although each request goes to another in
 test('if a sign-in link is used at two instances at the same time, exactly one use succeeds', async () => {
   await signInStaff(both, 'support', 'linked@example.com');
   const link = await createPrintedLink(one, 'linked@example.com');
-  const at = async (service: Service) => new StaffBrowser(service).post('session/link', { link });
-  const answers = await Promise.all([at(one), at(two)]);
+  const useLinkAt = async (service: Service) => new StaffBrowser(service).post('session/link', { link });
+  const answers = await Promise.all([useLinkAt(one), useLinkAt(two)]);
   expect(answers.map(({ status }) => status === 204).toSorted()).toEqual([false, true]);
 });

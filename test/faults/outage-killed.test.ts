@@ -17,10 +17,10 @@ interface Instance {
   readonly process: ServerProcess;
 }
 
-async function start(port?: number): Promise<Instance> {
-  const at = port ?? (await freePort());
-  const settings = { PORT: String(at), DATA_DIR: directory, DATABASE_URL: database.url };
-  const instance = { url: `http://127.0.0.1:${at}`, process: new ServerProcess(settings) };
+async function start(formerPort?: number): Promise<Instance> {
+  const port = formerPort ?? (await freePort());
+  const settings = { PORT: String(port), DATA_DIR: directory, DATABASE_URL: database.url };
+  const instance = { url: `http://127.0.0.1:${port}`, process: new ServerProcess(settings) };
   await instance.process.ready();
   return instance;
 }

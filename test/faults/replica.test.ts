@@ -100,9 +100,10 @@ async function timedHeartbeat({ token }: { token: string }) {
   return { ...answer, name: 'heartbeat', milliseconds: loopTime() - began };
 }
 
-async function waitForWarnings(of: Service, warnings: string[]): Promise<void> {
+async function waitForWarnings(instance: Service, warnings: string[]): Promise<void> {
   const wanted = JSON.stringify(warnings);
-  while (JSON.stringify((await of.call('GET', '/health/ready')).json.warnings) !== wanted) await pause(20);
+  while (JSON.stringify((await instance.call('GET', '/health/ready')).json.warnings) !== wanted)
+    await pause(20);
 }
 
 describe.each([
