@@ -160,8 +160,8 @@ function activate({ license, now, observed }: StepContext, command: CommandOf<'a
 }
 
 /**
- * Whether an activation finds the license by its key and address. An active machine also finds it by the key and the address
- * with which it was activated (docs/decisions/0028). Scenarios have two addresses, so after a change the other one is the former.
+ * Whether an activation finds the license by its key and address. An active machine also finds it by the key with which it was
+ * activated, and by any address if the address changed since then: a former address is not stored (docs/decisions/0028).
  */
 function isKnown(license: License, { generation, email, machine }: CommandOf<'activate'>): boolean {
   const isItsKey = generation === license.generation;

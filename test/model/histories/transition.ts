@@ -133,10 +133,10 @@ function withShownIds(state: ModelState, shown: ShownLicense | null): ModelState
   for (const activation of named.licenses[0]!.activations.filter(({ id }) => id === UNKNOWN_ID)) {
     const state = activation.ended?.reason ?? 'active';
     const { hostname_hint } = activation;
-    const at = unassigned.findIndex((each) =>
+    const index = unassigned.findIndex((each) =>
       isDeepStrictEqual(hintAndState(each), { hostname_hint, state }),
     );
-    if (at >= 0) activation.id = unassigned.splice(at, 1)[0]!.id;
+    if (index >= 0) activation.id = unassigned.splice(index, 1)[0]!.id;
   }
   return named;
 }
