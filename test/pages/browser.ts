@@ -94,6 +94,7 @@ function isProvoked(message: ConsoleMessage): boolean {
   return API_PATH.test(new URL(message.location().url).pathname);
 }
 
+/** Returns a page as it is, or opens a new page in a browser. */
 export const pageOf = async (at: Page | TestBrowser, origin: string): Promise<Page> =>
   at instanceof TestBrowser ? at.openPage(origin) : at;
 

@@ -139,10 +139,10 @@ describe('the language switch in the footer', () => {
     await page.locator('summary').first().click();
     const label = (text: string) => page.getByRole('definition').getByText(text, { exact: true });
     await label('Id of the license.').waitFor();
-    const frenchAsked = Promise.withResolvers<Route>();
-    await page.route('**/privacy/data?language=fr', (route) => frenchAsked.resolve(route));
+    const frenchRequest = Promise.withResolvers<Route>();
+    await page.route('**/privacy/data?language=fr', (route) => frenchRequest.resolve(route));
     await page.getByLabel('Language').selectOption('Français');
-    const french = await frenchAsked.promise;
+    const french = await frenchRequest.promise;
     await page.getByLabel('Langue').selectOption('日本語');
     await label('ライセンスの ID。').waitFor();
     await page.evaluate(`

@@ -217,8 +217,8 @@ test('no file of the pages contains a URL of another origin', () => {
   for (const file of readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((name) =>
     /\.(js|css|html)$/.test(name),
   )) {
-    const addresses = readFileSync(new URL(file, dist), 'utf8').match(/https?:\/\/[^\s"'`)]+/g) ?? [];
+    const urls = readFileSync(new URL(file, dist), 'utf8').match(/https?:\/\/[^\s"'`)]+/g) ?? [];
     // URLs at www.w3.org are names of XML vocabularies, which are not fetched.
-    expect(addresses.filter((address) => !address.startsWith('http://www.w3.org/'))).toEqual([]);
+    expect(urls.filter((url) => !url.startsWith('http://www.w3.org/'))).toEqual([]);
   }
 });

@@ -113,8 +113,8 @@ test('after a sign-in by license key nothing can be downloaded or deleted, until
   await page.getByRole('button', { name: 'Sign in with a code' }).click();
   const dialog = page.getByRole('dialog', { name: 'Sign in with a code' });
   await browser.expectAccessibleLayout(page);
-  const ask = () => dialog.getByRole('button', { name: 'Mail me a code' }).click();
-  await dialog.getByLabel('Code', { exact: true }).fill(await codeAfter(service, license.email, ask));
+  const mail = () => dialog.getByRole('button', { name: 'Mail me a code' }).click();
+  await dialog.getByLabel('Code', { exact: true }).fill(await codeAfter(service, license.email, mail));
   await page.getByRole('button', { name: 'Download' }).waitFor();
   await page.getByRole('button', { name: 'Delete my data …' }).waitFor();
 });

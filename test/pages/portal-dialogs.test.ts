@@ -15,12 +15,12 @@ beforeEach(async () => {
   await activateMachine(service, license, 'Studio Mac');
 });
 
-const ask = (page: Page) => page.getByRole('button', { name: 'Ask support to release Studio Mac' });
+const askButton = (page: Page) => page.getByRole('button', { name: 'Ask support to release Studio Mac' });
 const dialog = (page: Page) => page.getByRole('dialog', { name: 'Ask support to release Studio Mac?' });
 
 test.each([
-  ['the pointer', (page: Page) => ask(page).hover()],
-  ['the focus', (page: Page) => ask(page).focus()],
+  ['the pointer', (page: Page) => askButton(page).hover()],
+  ['the focus', (page: Page) => askButton(page).focus()],
 ])('the dialogs are loaded once %s reaches a button that opens one, and not before', async (_by, reach) => {
   const page = await browser.openPage(origin);
   const requested: string[] = [];
@@ -37,32 +37,32 @@ test('while the dialogs are loaded, the button is busy', async () => {
   await page.route(ON_DEMAND, (route) => {
     answer = () => void route.continue();
   });
-  await ask(page).click();
+  await askButton(page).click();
   await page.locator('[aria-busy=true]').filter({ hasText: 'Ask support' }).waitFor();
   answer();
   await dialog(page).waitFor();
   await page.keyboard.press('Escape');
-  await expectFocus(ask(page));
+  await expectFocus(askButton(page));
 });
 
 test('without a connection a dialog that was not loaded yet says so, and opens after the next click', async () => {
   const page = await openByKey(browser, origin, license);
   await page.context().setOffline(true);
-  await ask(page).click();
+  await askButton(page).click();
   await page.getByRole('alert').getByText('You are offline. Nothing is lost').waitFor();
   await page.context().setOffline(false);
-  await expect(ask(page).getAttribute('aria-busy')).resolves.toBe('false');
-  await ask(page).click();
+  await expect(askButton(page).getAttribute('aria-busy')).resolves.toBe('false');
+  await askButton(page).click();
   await dialog(page).waitFor();
 });
 
 test('a click loads the page again if an update of the service has removed the file of the dialogs', async () => {
   const page = await openByKey(browser, origin, license);
   await page.route(ON_DEMAND, (route) => route.fulfill({ status: 404, body: '' }));
-  await Promise.all([page.waitForEvent('load'), ask(page).click()]);
+  await Promise.all([page.waitForEvent('load'), askButton(page).click()]);
   await page.unroute(ON_DEMAND);
   await headline(page).waitFor();
-  await ask(page).click();
+  await askButton(page).click();
   await dialog(page).waitFor();
   expect(browser.faults.splice(0)).toEqual([expect.stringContaining('status of 404')]);
 });
@@ -112,7 +112,7 @@ test('what was typed before an update of the service is kept while the page load
 test('while the service is unavailable a dialog that was not loaded says so, and opens after one more click, or two if the page loads itself again', async () => {
   const page = await openByKey(browser, origin, license);
   for (const path of ['**/portal/api/session', ON_DEMAND]) await page.route(path, (route) => route.abort());
-  await ask(page).click();
+  await askButton(page).click();
   await page.getByRole('alert').getByText('The service cannot be reached just now.').waitFor();
   await browser.expectAccessibleLayout(page);
   await page.unrouteAll();
@@ -121,7 +121,7 @@ test('while the service is unavailable a dialog that was not loaded says so, and
     () => true,
     () => false,
   );
-  await ask(page).click();
-  if (await Promise.race([isLoadedAgain, dialog(page).waitFor()])) await ask(page).click();
+  await askButton(page).click();
+  if (await Promise.race([isLoadedAgain, dialog(page).waitFor()])) await askButton(page).click();
   await dialog(page).waitFor();
 });

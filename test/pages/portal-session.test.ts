@@ -58,8 +58,8 @@ test('a holder who had signed in with a code signs in again with another code', 
   const page = await openByCode(browser, origin, service, license.email);
   await sendAfterSessionEnd(page);
   const again = page.getByRole('dialog', { name: 'Your session has ended' });
-  const ask = () => again.getByRole('button', { name: 'Mail me a code' }).click();
-  await again.getByLabel('Code', { exact: true }).fill(await codeAfter(service, license.email, ask));
+  const mail = () => again.getByRole('button', { name: 'Mail me a code' }).click();
+  await again.getByLabel('Code', { exact: true }).fill(await codeAfter(service, license.email, mail));
   await page.getByRole('button', { name: 'Send to support' }).click();
   await machineRow(page, 'Studio Mac').getByText('Asked on').waitFor();
 });
