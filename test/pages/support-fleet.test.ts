@@ -178,7 +178,7 @@ test('the fleet view that is opened without a connection says so, and is shown w
   await title(page, 'Fleet').and(page.locator(':focus')).waitFor();
   const offline = page.getByText('You are offline. Nothing is lost');
   await offline.waitFor();
-  // Without a connection the page itself stays.
+  // Without a connection the button does not load the page again.
   await Promise.all([page.waitForEvent('requestfailed'), button(page, 'Try again').click()]);
   await button(page, 'Try again').and(page.locator('[aria-busy=false]')).waitFor();
   await offline.waitFor();

@@ -721,7 +721,7 @@ test('of two tabs that make a new key, the second makes none and says why', asyn
   await button(dialog(page), 'Make a new key').click();
   await expectText(dialog(page).getByRole('alert'), 'This license was changed after you opened it');
   await expectText(dialog(page), 'Make a new key only if it still needs one.');
-  // The page was loaded again, but the open dialog is still based on the old key.
+  // The page has read the license again, but the open dialog is still based on the old key.
   await button(dialog(page), 'Make a new key').click();
   await expectText(dialog(page).getByRole('alert'), 'This license was changed after you opened it');
   const count = 'select count(*)::integer as keys from replaced_key where license_id = $1';
@@ -909,7 +909,7 @@ test('Escape discards no text before its warning can be read, wherever the focus
     Promise.all(Array.from({ length: count }, () => page.keyboard.press('Escape')));
   await pressAtOnce(2);
   await warning.waitFor();
-  // The browser presses a held key again and again. The focus is outside the dialog.
+  // A held key is repeated by the browser, here while the focus is outside the dialog.
   await reason.fill('Grew a lot');
   await warning.waitFor({ state: 'detached' });
   await page.evaluate('document.activeElement.blur()');
