@@ -156,7 +156,7 @@ describe('a replica that is behind', () => {
     // The primary would have refused this heartbeat.
     await heartbeatUntil(200, activation);
     service.clock.advance(60_001);
-    // The next heartbeat is already refused, before the next check of the replica, because the last check is a minute old.
+    // The next heartbeat is already refused, before the next check of the replica: the last check is older than ten seconds.
     expect((await service.heartbeat(activation.token)).status).toBe(403);
     await waitForWarnings(service, [WARNING]);
     for (let beat = 0; beat < 10; beat += 1)
