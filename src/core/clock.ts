@@ -77,8 +77,8 @@ export function utcDay(time: Date): string {
 }
 
 /**
- * Parses a time that a user or a client wrote: a day (`2027-01-04`, its first second in UTC) or RFC 3339. Fractions of a second
- * are dropped.
+ * Parses a time that a user or a client wrote: a day (`2027-01-04`, its first second in UTC) or RFC 3339 without leap seconds.
+ * Fractions of a second are dropped.
  * @returns null if the text is neither, if the day does not exist, or if the year in UTC is not 1970 to 9999
  */
 export function parseMoment(text: string): Date | null {

@@ -62,6 +62,7 @@ export function smtpUrl(name: string, text: string): string {
 /**
  * Refuses a URL whose user name or password has a character that must be escaped. The URL standard reads the text up to the last
  * `@` before the first `/`, `?` or `#` as the user name and password: of `smtp://user:pa@ss/word@host` the host would be `ss`.
+ * Therefore a later `@` is refused too, also in a query.
  */
 function refuseUnescaped(name: string, text: string): void {
   const [, authority = '', rest = ''] = /^[^:]*:\/\/([^/?#]*)(.*)$/s.exec(text) ?? [];
@@ -126,7 +127,8 @@ function refuseUnreadable(name: string, parameter: string, path: string | undefi
 
 /**
  * Returns the URL of a mail server with its TLS option. An `smtp:` URL of another machine gets `requireTLS=true`: STARTTLS is then
- * required. `requireTLS=false` in the URL disables this (docs/decisions/0029). @throws ConfigError
+ * required. `requireTLS=false` in the URL disables this (docs/decisions/0029).
+ * @throws ConfigError if the URL of another machine has `tls.rejectUnauthorized`
  */
 function smtpUrlWithTls(url: URL): string {
   if (isLoopbackHost(url.hostname)) return url.href;

@@ -11,7 +11,7 @@ export function hostUrls(url: string): string[] {
   return [...new Set(hosts.split(',').map((host) => `${start}${host}${rest}`))];
 }
 
-/** Replaces the host of a URL by several hosts. @param hosts each with its port */
+/** Replaces the host of a URL by several hosts. @param hosts each with its port, if it has one */
 export function withHosts(url: string, hosts: readonly string[]): string {
   return url.replace(
     PARTS,
