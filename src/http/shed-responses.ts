@@ -10,8 +10,8 @@ import type { RequestCounts } from './responses/request-counts.js';
 import { logResponse } from './responses/response-log.js';
 
 /**
- * Writes, logs and counts the responses to requests that are refused because of load. They do not pass Fastify, because a refusal
- * must cost much less than an answer: otherwise an overloaded service would be busy with refusing.
+ * Writes, logs and counts the responses to requests that are refused because of load before Fastify receives them. Fastify is left
+ * out, because a refusal must cost much less than an answer: otherwise an overloaded service would be busy with refusing.
  */
 export class RefusalWriter implements ShedResponses {
   constructor(

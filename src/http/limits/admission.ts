@@ -6,11 +6,11 @@ export type ShedReason = 'waiting_time' | 'concurrent_requests';
 
 /** The limits of the load of a process. */
 export interface LoadLimits {
-  /** The longest time that a request should wait before its work begins; 0 disables all refusals by waiting time. */
+  /** The longest time that a request should wait before its work begins; with 0 only `concurrentRequests` limits the load. */
   readonly waitingMs: number;
   /** The time after which a request that waits for a slot is refused. */
   readonly maxQueuedMs: number;
-  /** The largest number of requests in progress, however fast the service is. */
+  /** The largest number of requests in progress, however fast the service is, and of requests that wait for a slot. */
   readonly concurrentRequests: number;
 }
 
@@ -87,7 +87,7 @@ export class Admission {
   /**
    * Decides whether a request is refused at once.
    * @param isBackground whether no person waits for it
-   * @param mayWait whether it may wait for a slot; otherwise it is refused if too many are in progress
+   * @param mayWait whether it may wait for a slot; then only waiting times and `concurrentRequests` refuse it
    * @returns undefined if it may begin, or wait
    */
   refusal(isBackground: boolean, mayWait = false): ShedReason | undefined {

@@ -40,8 +40,9 @@ export interface ShedResponses {
 
 /**
  * Refuses requests with `unavailable` by the load of the process, never by caller: no address, key or account is counted
- * (docs/contract.md#limits). Each request is checked twice: before Fastify receives it, when it may also wait for a slot, and when
- * its body has arrived. This must be called before other listeners of connections are added, because it replaces Node's own.
+ * (docs/contract.md#limits). Each request but a probe is checked twice: before Fastify receives it, when it may also wait for a
+ * slot, and when its body has arrived. While the kernel's queue is long, a heartbeat on a new connection is also checked before it
+ * is parsed. This must be called before other listeners of connections are added, because it replaces Node's own.
  */
 export function shedLoad(
   fastify: FastifyInstance,
@@ -84,7 +85,7 @@ export function shedLoad(
     requestQueue.end();
     done();
   });
-  // At the shutdown no request waits, and none is refused because no slot is free.
+  // At the shutdown no request waits for a slot: only waiting times and `concurrentRequests` refuse requests.
   const refuseWithBody = (isBackground: boolean) => refuse(isBackground, isClosing);
   countRequests(fastify, load, refuseWithBody, () => {
     admission.answered();

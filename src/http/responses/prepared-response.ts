@@ -23,8 +23,9 @@ export abstract class PreparedRoute {
 
 /**
  * Answers GET and HEAD of a path before the framework receives the request (docs/decisions/0017). Fastify's listener handles all
- * other requests. It also handles the requests for this path that spell it differently, have a body or no header `host`, or arrive
- * during the shutdown: a route of Fastify for the same path gives the same response.
+ * other requests. It also handles the requests for this path that spell it differently, have a body, or arrive during the shutdown:
+ * a route of Fastify for the same path gives the same response. Requests without the header `host` reach it too, and those of
+ * HTTP/1.1 are refused (`handleMalformedRequests`).
  */
 export function servePrepared(
   { server, requestCounts }: FastifyInstance,
