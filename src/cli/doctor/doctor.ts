@@ -11,7 +11,7 @@ import { checkMail, checkPorts, checkPublicUrl, isMooringAt } from './network-ch
 import { Report } from './report.js';
 
 /**
- * `mooring doctor`: checks what a start needs, with the code of the start, and prints a line for each check. It changes nothing.
+ * `mooring doctor`: checks what a start needs, with the code of the start, and prints a line for each finding. It changes nothing.
  * @throws ConfigError if a setting is wrong @throws CommandError if another check failed
  */
 export async function doctor(_options: unknown, command: Command): Promise<void> {

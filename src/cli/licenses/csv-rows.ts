@@ -72,7 +72,10 @@ async function delimiterOf(file: FileHandle, delimiters: RegExp): Promise<string
   return delimiters.exec(header)?.[0] ?? ',';
 }
 
-/** Yields the text of a UTF-8 file with `\n` as line end, in chunks of whole lines. @throws CommandError if it is not UTF-8 or not CSV */
+/**
+ * Yields the text of a UTF-8 file with `\n` as line end, in chunks of whole lines.
+ * @throws CommandError if it is not UTF-8, or a line is too long
+ */
 async function* textOf(
   file: FileHandle,
   path: string,

@@ -11,7 +11,7 @@ import { csvRows, openFile } from './csv-rows.js';
 import { collectFilters, collectMaps } from './import-options.js';
 import { importExportFile, isOfAnotherVendor, sendKeys, type ExportImportOptions } from './export-import.js';
 
-/** Options that have no effect on the import of license keys. */
+/** Options for the export of another vendor alone. The import of license keys refuses them. */
 const EXPORT_OPTIONS = ['only', 'dates', 'machines', 'onExpiry', 'dryRun', 'refused'] as const;
 
 /** Adds the command `license import`. */

@@ -46,7 +46,7 @@ export async function checkPublicAddress(published: Published): Promise<string |
 /**
  * Reads what the address serves in place of the published manifest.
  * @returns null if it serves the published manifest or a later one
- * @throws CommandError if what it serves is wrong @throws ManifestError if clients refuse it
+ * @throws CommandError if it does not answer, or serves something wrong @throws ManifestError if clients refuse what it serves
  */
 async function readServed({ url, signed, sequence, trusted }: Published): Promise<string | null> {
   const document = await fetchManifest(url);

@@ -42,7 +42,7 @@ export async function makeKeyFile(
 
 /**
  * Reads the private keys to sign with. Without files, that is the generated manifest key of development.
- * @throws UsageError without files if there is no development key, or if two files have the same key
+ * @throws UsageError if there are no files and no development key, or if two files have the same key
  * @throws CommandError if a file cannot be used
  */
 export async function signingKeys(

@@ -146,7 +146,7 @@ export async function makeManifest(
   await writeManifest(signManifest(textToSign, keys), options.out, command);
 }
 
-/** Writes the bytes to be signed elsewhere to a file, without a line end, because a line end would change the signed text. */
+/** Writes a file with the bytes that are signed elsewhere, without a line end, because a line end would change the signed text. */
 async function prepare(textToSign: string, file: string, command: Command): Promise<void> {
   await writeNew(file, textToSign);
   const text = [

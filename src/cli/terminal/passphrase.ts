@@ -13,9 +13,9 @@ const CTRL_U = '\u0015';
 export type AskPassphrase = (prompt: string) => Promise<string>;
 
 /**
- * Returns a function that asks for the passphrase of each key in turn.
- * @param fd a file descriptor from which the passphrases are read: one line for each key, in the order of the keys, or one line
- *   for all keys. Without it, the terminal asks.
+ * Returns a function that asks for the passphrase of each encrypted key in turn.
+ * @param fd a file descriptor from which the passphrases are read: one line for each encrypted key, in the order of the keys, or
+ *   one line for all of them. Without it, the terminal asks.
  */
 export function passphraseSource(fd: number | undefined): AskPassphrase {
   if (fd === undefined) return askTerminal;
