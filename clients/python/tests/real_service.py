@@ -57,7 +57,7 @@ class RealService(unittest.TestCase):
         return self.run_python(_EXAMPLE, *options, expected=expected).splitlines()
 
     def test_1_the_program_of_the_readme(self) -> None:
-        """Its fifteen lines activate the license."""
+        """It has at most fifteen lines, and activates the license."""
         readme = (PACKAGE / "README.md").read_text(encoding="utf-8")
         block = re.search("```python\n(.*?)```", readme, re.DOTALL)
         assert block is not None
@@ -98,7 +98,7 @@ class RealService(unittest.TestCase):
         self.assertRegex(output, r"(?m)^running, offline until 20")
 
     def test_4_refusals(self) -> None:
-        """A third machine, another key and a closed port are refused or unreachable, in a sentence."""
+        """A third machine and a text that is no key are refused, and a closed port is unreachable, each in a sentence."""
         lines = self.example("--key", KEY, uuid="third", expected=1)
         self.assertTrue(any(line.startswith("refused: This license is active on 2 of 2 machines") for line in lines), lines)
         lines = self.example("--key", "MOOR", uuid="third", expected=1)

@@ -89,7 +89,7 @@ class States(ClientTest):
         self.assertEqual([status.kind for status in self.computer.states], ["not_activated", "running", "stopped", "stopped"])
 
     def test_reactivate_while_stopped(self) -> None:
-        """A stopped application does not follow `reactivate`, keeps its stop, and sends nothing by itself for a week."""
+        """A stopped application does not follow `reactivate`, keeps its stop, and sends no license call by itself for a week."""
         self.computer.activate()
         self.computer.remote.stop = Stop("binding_released", "released")
         self.computer.retry()
@@ -118,7 +118,7 @@ class States(ClientTest):
         self.assertEqual(self.state()["stopped"]["extras"], {"portal_url": "https://x/portal/"})
 
     def test_a_copied_state_file(self) -> None:
-        """A token of another machine is never sent: this machine activates, and runs at the limit until the token's end."""
+        """A token of another machine is never sent: this machine activates, and runs on while the machine limit refuses that."""
         self.computer.activate()
         self.computer.client.close()
         self.assertEqual(self.computer.open(machine_id=lambda: "cd" * 32).kind, "running")
@@ -378,7 +378,7 @@ class Callbacks(unittest.TestCase):
         self.assertEqual(self.client().start().kind, "running")
 
     def test_callbacks_may_call_the_client(self) -> None:
-        """A callback of a change may call every method, also `heartbeat_now` during a heartbeat, and `close`."""
+        """A callback of a change may call `heartbeat_now` during a heartbeat, `check_for_update` and `close`."""
         seen: List[str] = []
 
         def on_state_change(status: Status) -> None:

@@ -123,7 +123,7 @@ class Files(FileTest):
             self.assertEqual(modes, [0o600, 0o700])
 
     def test_a_write_that_fails(self) -> None:
-        """A write that fails keeps the old state, leaves no file with the key, and is repeated with the next change."""
+        """A write that fails keeps the old state, leaves no temporary file, and is repeated with the next change."""
         store = self.store()
         store.save(license=LICENSE)
         with patch("os.replace", side_effect=OSError), patch("os.fsync"):
@@ -224,7 +224,7 @@ class Files(FileTest):
         self.assertEqual(self.stored(), State(LICENSE, time=FULL.time))
 
     def test_a_kill_at_any_step(self) -> None:
-        """A kill while the state is written leaves the complete old or new state."""
+        """A kill at any step before the new file has replaced the old one leaves the complete old state."""
         new = State(license=LICENSE, time=FULL.time)
         for step in ("os.open", "os.chmod", "os.fsync", "os.replace"):
             self.storage().write(FULL, {"license"})
@@ -300,7 +300,7 @@ class TwoProcesses(FileTest):
         self.assertEqual(len(self.stored().sequences), 100)
 
     def test_a_lock_that_is_not_given_up(self) -> None:
-        """After two seconds the state is written without the lock: a lock must not stop a paid application."""
+        """After the time limit, and without a folder, the work is done without the lock: it must not stop a paid application."""
         lock = str(self.folder / "lock")
         with locked(lock) as is_first_locked, patch("mooring_client.file_lock._TIMEOUT_SECONDS", 0.05):
             with locked(lock) as is_second_locked:
@@ -317,7 +317,7 @@ class TwoProcesses(FileTest):
 
 
 class _Storage:
-    """A storage that counts its writes."""
+    """A storage that records the changed members of each write."""
 
     def __init__(self) -> None:
         self.writes: List[AbstractSet[str]] = []

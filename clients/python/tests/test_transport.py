@@ -336,7 +336,7 @@ class Limits(ServerTest):
         self.assertEqual(self.reason(transport), "status 200")
 
     def test_the_end_of_a_caller(self) -> None:
-        """A call takes no longer than its answer: the test of the limits above does not hide a wait for the limit."""
+        """A call ends with its answer, before its time limit of ten seconds."""
         port = self.serve(_send(OK))
         waited: List[bool] = []
 

@@ -241,7 +241,7 @@ class Telemetry(unittest.TestCase):
 
 
 class Files(unittest.TestCase):
-    """All files of vectors"""
+    """Digests in the files of vectors"""
 
     def test_digests_of_keys(self) -> None:
         """The thumbprint of each test key is computed from its public half."""

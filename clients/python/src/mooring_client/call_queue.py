@@ -24,7 +24,7 @@ class CallQueue:
 
     @contextmanager
     def turn(self) -> Generator[None, None, None]:
-        """Waits until the running call and those that wait already have ended. Raises the error of `check_caller`."""
+        """Waits until no other call is running. Raises the error of `check_caller`."""
         self.check_caller()
         with self._lock:
             self._owner = threading.get_ident()

@@ -23,9 +23,10 @@ class UnusableProxy(Exception):
 
 
 def check_base_url(base_url: str) -> SplitResult:
-    """Splits the URL of the service. Raises ValueError for any but https, or http on a loopback address.
+    """Splits the URL of the service.
 
-    License keys are not sent unencrypted.
+    Raises ValueError unless it is https, or http on a loopback address: license keys are not sent unencrypted over a network. It
+    is also raised for a credential, a query, a fragment or an invalid port.
     """
     parts = urlsplit(base_url)
     if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts))):

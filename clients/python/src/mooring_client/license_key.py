@@ -78,8 +78,9 @@ def _is_separator(character: str) -> bool:
 def _outline(text: str) -> str:
     """Replaces each character by an ASCII one of its kind, because `re` knows no Unicode categories.
 
-    Letters, digits and `_` stay; `-` is a dash, `~` another character that is typed as a dash, and NUL a further character of a
-    word. Japanese, Chinese and Korean write a key without a space beside it, so their characters are not those of a word.
+    ASCII letters and digits, `_` and `>` (before a quoted line of a mail) stay. `-` is a dash, `~` another character that is typed
+    as a dash, a space any white space, NUL a further character of a word, and `.` any other character. Japanese, Chinese and
+    Korean write a key without a space beside it, so their characters are not those of a word.
     """
     return "".join(_outline_of(character) for character in text)
 

@@ -29,7 +29,8 @@ class StateStorage(Protocol):
     def write(self, state: State, changed: AbstractSet[str]) -> State:
         """Stores the changed members of the state, and returns the state as it is stored.
 
-        The other members may have been changed by another process since. Raises, and keeps the previous state.
+        The other members may have been changed by another process since. Raises if the state cannot be stored; the previous one
+        then remains.
         """
         ...
 

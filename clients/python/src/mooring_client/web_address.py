@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 
 def is_web_address(value: object, schemes: str = "https?") -> bool:
-    """Whether a value is an absolute URL with a host that a browser can open, of scheme http or https only."""
+    """Whether a value is an absolute URL with a host that a browser can open. `schemes` is a regular expression."""
     # No space, control character or backslash: a browser reads them in another way than other programs do.
     if not isinstance(value, str) or not re.fullmatch(rf"(?:{schemes})://[^\s\x00-\x20\x7f-\x9f\ufeff\\]+", value):
         return False

@@ -62,7 +62,7 @@ class FakeTime:
             timer.work()
 
     def move(self, milliseconds: float) -> None:
-        """Advances both clocks without running a timer. A timer that became due in sleep is overdue, and does not go back."""
+        """Advances both clocks without running a timer. Not for a negative time: that of a timer that became due during a sleep."""
         if milliseconds > 0:
             self.wall += milliseconds
             self.elapsed += milliseconds

@@ -41,7 +41,7 @@ class Year:
         self.counts: Dict[str, int] = {"runs": 0, "faults": 0, "late_starts": 0}
         self.crashes = Crashes()
         self._random = random.Random(seed)
-        # One generator each, so that a change of one part does not change the random choices of the others.
+        # The client and the service have their own generators, so that a change of one does not change the choices of the user.
         self._client_random = random.Random(seed + 1)
         self._service_random = random.Random(seed + 2)
         self._faults = list(FAULT_ACTIONS)
