@@ -26,7 +26,7 @@ export interface Brand {
 
 const NAME = /^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]{1,60}$/u;
 /** An e-mail address without the characters that have a meaning of their own in a `mailto:` URL. */
-const EMAIL = /^[^\s<>@,"?&%:/]+@[^\s<>@,"?&%:/]+$/;
+const EMAIL = /^[^\s<>@,"?#&%:/]+@[^\s<>@,"?#&%:/]+$/;
 const MAX_URL_LENGTH = 500;
 
 /**

@@ -56,6 +56,7 @@ describe('the brand', () => {
     ['SUPPORT_CONTACT', 'javascript:alert(1)', /^SUPPORT_CONTACT must /],
     ['SUPPORT_CONTACT', 'help@example.com?bcc=eve@example.com', /^SUPPORT_CONTACT must /],
     ['SUPPORT_CONTACT', '<b>help</b>@example.com', /^SUPPORT_CONTACT must /],
+    ['SUPPORT_CONTACT', 'help#me@example.com', /^SUPPORT_CONTACT must /],
     ['PRIVACY_CONTACT', 'https://user@example.com/', /^PRIVACY_CONTACT must be an http or https URL /],
     ['SHOP_URL', 'https://:secret@example.com/', /^SHOP_URL must be an http or https URL /],
     ['SHOP_URL', 'example.com', /^SHOP_URL must be an http or https URL of at most 500 characters\.$/],
