@@ -11,7 +11,7 @@ import { CommandError } from '../terminal/output.js';
 import type { Report } from './report.js';
 
 const MIB = 1024 * 1024;
-/** With less free space, the files in DATA_DIR may soon not be written: the embedded database, `outbox`, the default TOMBSTONE_FILE. */
+/** With less free space, files in DATA_DIR may soon not be written: the embedded database, `outbox`, the default TOMBSTONE_FILE. */
 const [WARNING_MIB, FAILURE_MIB] = [1024, 100];
 
 /** Checks whether the web pages are built. */
