@@ -38,7 +38,7 @@ _log = logging.getLogger("mooring_client")
 class MooringClient:
     """A desktop client of Mooring. All methods may be called from any thread; each but `status` may wait for the network.
 
-    No method but `close` may be called by `telemetry`, `log` and `machine_id`; `on_state_change` and `on_update_check` may call all.
+    `telemetry`, `log` and `machine_id` must not call any method; `on_state_change` and `on_update_check` may call all.
     """
 
     def __init__(
@@ -121,8 +121,8 @@ class MooringClient:
         """For the Activate button only. A refusal changes neither the status nor the stored license.
 
         After a refusal at the machine limit the client repeats the activation for ten minutes; `waiting_activation.cancel()`
-        ends that. Raises LicenseProblem (a refusal: show `detail`), ServiceUnreachable (no answer), MachineIdUnreadable, or
-        RuntimeError after `close`.
+        ends that. Raises LicenseProblem (a refusal: show `detail`), ServiceUnreachable (no answer), MachineIdUnreadable, ValueError
+        if `ports.machine_id` returns no digest, or RuntimeError after `close`.
         """
         self.start()
         if self._closing.is_set():
