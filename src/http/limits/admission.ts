@@ -15,8 +15,8 @@ export interface LoadLimits {
 }
 
 /**
- * As many requests as are answered in this part of `waitingMs` are in progress, as long as others can wait. More would only wait for
- * each other, and each would take more processor time: the garbage collector copies objects that are in use for longer.
+ * While requests can wait for a slot, at most as many are in progress as the service answers in this part of `waitingMs`. More would
+ * only wait for each other, and each would take more processor time: the garbage collector copies objects that are in use for longer.
  */
 const WAIT_SHARE = 1 / 8;
 /** The same for requests that cannot wait: they are refused later than others wait, so that a short pause of the database refuses none. */

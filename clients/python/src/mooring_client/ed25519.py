@@ -16,6 +16,7 @@ from typing import Callable, Optional, Tuple
 Verify = Callable[[bytes, bytes, bytes], bool]
 """Takes a public key of 32 bytes that `is_public_key` accepts, a message, and a signature."""
 
+# The constants of Ed25519 (RFC 8032, section 5.1).
 _P = 2**255 - 19
 _ORDER = 2**252 + 27742317777372353535851937790883648493
 _D = -121665 * pow(121666, _P - 2, _P) % _P
@@ -48,6 +49,7 @@ def verify_in_python(public_key: bytes, message: bytes, signature: bytes) -> boo
     digest = hashlib.sha512(r + public_key + message).digest()
     k = int.from_bytes(digest, "little") % _ORDER
     x, y, z, t = point
+    # R must be S·B - k·A; the last point is -A.
     return encode_point(_sum_of_products(s, BASE, k, (-x % _P, y, z, -t % _P))) == r
 
 

@@ -170,6 +170,7 @@ def _read_offer(value: object) -> Optional[Offer]:
     entry = as_object(value) or {}
     version, dmg = entry.get("version"), as_object(entry.get("dmg")) or {}
     url, size, sha256 = dmg.get("url"), safe_integer(dmg.get("size")), dmg.get("sha256")
+    # 0 takes the place of a missing member, which is invalid; null means that there is no minimum.
     minimum = entry.get("minimum_license_expiry", 0)
     if not isinstance(version, str) or not is_version(version) or not isinstance(url, str) or not is_web_address(url, "https"):
         return None

@@ -94,6 +94,7 @@ def highest_of(stored: Mapping[str, SeenSequence], seen: Mapping[str, SeenSequen
 def _read_license(value: object) -> Optional[StoredLicense]:
     members = as_object(value) or {}
     license_key, email, token = (_text(members.get(name)) for name in ("license_key", "email", "token"))
+    # 0 takes the place of a missing member, which makes the license invalid; null does not.
     hostname_hint, offline_until = members.get("hostname_hint", 0), _time(members.get("offline_until"))
     expires_at = members.get("expires_at", 0)
     if license_key is None or email is None or token is None or offline_until is None:
@@ -111,6 +112,7 @@ def _read_stop(value: object) -> Optional[StoredStop]:
 
 def _read_time(value: object) -> StoredTime:
     members = as_object(value) or {}
+    # As in `_read_license`, null is valid and a missing member is not.
     highest_seen, ahead = members.get("highest_seen", 0), as_number(members.get("clock_ahead_seconds"))
     if ahead is None or not -_INFINITY < ahead < _INFINITY or (highest_seen is not None and _time(highest_seen) is None):
         return StoredTime()
