@@ -419,6 +419,23 @@ class Callbacks(unittest.TestCase):
         self.assertEqual(client.heartbeat_now().kind, "running")
         self.assertIn("telemetry could not be read", "".join(self.log))
 
+    def test_log_must_not_call_the_client(self) -> None:
+        """A call that would wait for the running check of an update gets an error."""
+        errors: List[str] = []
+
+        def log(line: str) -> None:
+            if not line.startswith("no update available"):
+                return
+            for call in (client.check_for_update, client.close):
+                try:
+                    call()
+                except RuntimeError as error:
+                    errors.append(str(error))
+
+        client = self.client(log=log, trusted_keys=[])
+        self.in_threads(threading.Thread(target=client.check_for_update, daemon=True))
+        self.assertEqual(errors, ["the callbacks telemetry, log and machine_id must not call the client"] * 2)
+
     def test_opt_out(self) -> None:
         """An opt-out sends no telemetry, and deletes a stored crash."""
         client = self.client()

@@ -9,6 +9,8 @@ from typing import Callable, Generator, Generic, Optional, TypeVar
 
 Result = TypeVar("Result")
 
+_CALLED_BY_CALLBACK = "the callbacks telemetry, log and machine_id must not call the client"
+
 
 class CallQueue:
     """Runs one license call at a time."""
@@ -20,7 +22,7 @@ class CallQueue:
     def check_caller(self) -> None:
         """Raises RuntimeError in the thread that makes a call: it would wait for itself."""
         if self._owner == threading.get_ident():
-            raise RuntimeError("the callbacks telemetry, log and machine_id must not call the client")
+            raise RuntimeError(_CALLED_BY_CALLBACK)
 
     @contextmanager
     def turn(self) -> Generator[None, None, None]:
@@ -40,15 +42,17 @@ class SharedCall(Generic[Result]):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._running: Optional["Future[Result]"] = None
+        self._owner: Optional[int] = None
 
     def run(self, work: Callable[[], Result]) -> Result:
-        """Returns the result of `work`, or of the call that is running."""
+        """Returns the result of `work`, or of the call that is running. Raises RuntimeError in the thread that makes this call."""
         with self._lock:
             running = self._running
             mine: "Future[Result]" = Future()
             if running is None:
-                self._running = mine
+                self._running, self._owner = mine, threading.get_ident()
         if running is not None:
+            self._check_caller()
             return running.result()
         try:
             result = work()
@@ -59,13 +63,18 @@ class SharedCall(Generic[Result]):
         return result
 
     def idle(self) -> None:
-        """Returns when the call that is running has ended."""
+        """Returns when the call that is running has ended. Raises RuntimeError in the thread that makes it."""
         with self._lock:
             running = self._running
         if running is not None:
+            self._check_caller()
             running.exception()
+
+    def _check_caller(self) -> None:
+        if self._owner == threading.get_ident():
+            raise RuntimeError(_CALLED_BY_CALLBACK)
 
     def _finish(self, report: Callable[[], None]) -> None:
         with self._lock:
-            self._running = None
+            self._running = self._owner = None
         report()
