@@ -160,7 +160,7 @@ def _check_fix_problem(test: ComputerTest, code: str) -> None:
 @for_each([(f"{name}: is a retry, and its code is reported", name) for name in RETRY_PROBLEMS], _check_retry_problem, "retry")
 @for_each([(f"{name}: is a bug of the client", name) for name in FIX_PROBLEMS], _check_fix_problem, "fix")
 class Answers(ComputerTest):
-    """Answers of another shape, and problems that stop nothing"""
+    """Answers of another shape, problems, a closed port, a wrong clock, and a stop"""
 
     def test_a_closed_port(self) -> None:
         """A closed port stops nothing, and a late restart runs within a minute after the port is open."""

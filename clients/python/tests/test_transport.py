@@ -230,7 +230,7 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
 
 
 class Limits(ServerTest):
-    """The limits of a call"""
+    """The URLs and the limits of a call"""
 
     def test_base_urls(self) -> None:
         for wrong in [
