@@ -22,6 +22,7 @@ const migrations = readdirSync(new URL('../../migrations/', import.meta.url))
   .map((file) => read(`migrations/${file}`))
   .join('\n');
 const client = read('client/src/telemetry.ts');
+const pythonClient = read('clients/python/src/mooring_client/telemetry.py');
 const clients = read('docs/clients.md');
 const privacy = read('docs/privacy.md');
 const counts = read('web/support/fleet/counts.ts');
@@ -40,6 +41,8 @@ const PLACES: Record<string, (field: Field) => boolean> = {
     clients.split('\n').some((line) => line.startsWith('|') && line.includes(`\`${name}\``)),
   'client/src/telemetry.ts: the type': ([name]) => new RegExp(`^  ${name}\\?: .+;$`, 'm').test(client),
   'client/src/telemetry.ts: the check': ([name]) => new RegExp(`^  ${name}: is\\w+,$`, 'm').test(client),
+  'clients/python/src/mooring_client/telemetry.py: the table': ([name]) =>
+    new RegExp(`^    "${name}": \\w+,$`, 'm').test(pythonClient),
   'test/vectors/telemetry.json: the case with every field': ([name]) => name in EVERY_FIELD,
   'docs/privacy.md: run `npm run docs:privacy`': ([name, meaning]) =>
     privacy
@@ -75,12 +78,13 @@ test('a field that no place names is reported for each place', () => {
   expect(missingStaffPlaces('planted_field', 'planted')).toEqual(Object.keys(STAFF_PLACES));
 });
 
-test('docs/openapi.yaml, the client and the vectors name no field that TELEMETRY_FIELDS lacks', () => {
+test('docs/openapi.yaml, the clients and the vectors name no field that TELEMETRY_FIELDS lacks', () => {
   const known = [...TELEMETRY_NAMES].toSorted();
   expect(Object.keys(schemas['Telemetry']!.properties).toSorted()).toEqual(known);
   expect(dropped.items.enum.toSorted()).toEqual(known);
   expect(Object.keys(EVERY_FIELD).toSorted()).toEqual(known);
   expect([...client.matchAll(/^ {2}(\w+)\?: /gm)].map(([, name]) => name!).toSorted()).toEqual(known);
+  expect([...pythonClient.matchAll(/^ {4}"(\w+)": /gm)].map(([, name]) => name!).toSorted()).toEqual(known);
 });
 
 test('a weekly table counts one field or a pair, and no field is counted twice', () => {
