@@ -55,7 +55,7 @@ function expectHarmless(answer: Answer): void {
   if (answer.status >= 400) expect(answer.headers['content-type']).toMatch(/^application\/problem\+json\b/);
 }
 
-/** Any JSON, with the canary in each of its strings. */
+/** Any JSON, with the canary in each of its strings and member names. */
 const anything = fc.jsonValue({ maxDepth: 4 }).map(marked);
 
 function marked(value: unknown): unknown {
@@ -65,7 +65,7 @@ function marked(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name + CANARY, marked(each)]));
 }
 
-test('any JSON in place of any member gets a response that contains no part of this JSON', async () => {
+test('any JSON in place of any member gets a response that contains no text of this JSON', async () => {
   const change = fc.record({
     valid: fc.constantFrom(...bodies),
     member: fc.nat({ max: 5 }),
@@ -210,7 +210,7 @@ test('if a member occurs twice, the last one counts', async () => {
   ]);
 });
 
-test('__proto__ and constructor are unknown members, whose content has no effect', async () => {
+test('names such as __proto__ and constructor are unknown members, whose content has no effect', async () => {
   const body = JSON.stringify(activation(license, 'proto'));
   for (const name of ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty']) {
     const withMember = `{"${name}":{"email":"x","prototype":{"planted":1},"planted":1},${body.slice(1)}`;
@@ -239,7 +239,7 @@ test.each([
   }
 });
 
-test('400 for an empty or missing body, white space, or JSON that is no object', async () => {
+test('400 for an empty or missing body, white space, or text that is no JSON object', async () => {
   for (const [path] of bodies) {
     for (const body of ['', undefined, ' ', 'null', '[]', '1', '"a"', '{', '{}{}', '\uFEFF{"a":1']) {
       expect((await post(path, body)).json).toMatchObject({ code: 'malformed_request' });
@@ -253,7 +253,7 @@ test.each([
   'application/json;charset="UTF-8"',
   'application/json; charset=UTF-8; profile=x',
   'application/json; profile="x"',
-])('JSON that is declared as %s is accepted', async (type) => {
+])('JSON that is declared as %s is read', async (type) => {
   const { json } = await service.call('POST', '/v1/activate', '{}', { 'content-type': type });
   expect(json.code).toBe('invalid_request');
 });
@@ -262,7 +262,7 @@ test.each([
   [{ 'content-type': 'application/json; charset=utf-16' }],
   [{ 'content-type': 'application/json; charset=latin1' }],
   [{ 'content-encoding': 'gzip' }],
-])('415 for a body that is not plain UTF-8: %p', async (headers) => {
+])('415 for a body that is not declared as plain UTF-8: %p', async (headers) => {
   const { json } = await service.call('POST', '/v1/activate', '{}', headers);
   expect(json.code).toBe('unsupported_media_type');
 });

@@ -51,6 +51,7 @@ await server.ready();
 const outgoing = () => new Set([...server.stderr.matchAll(/^OUTGOING (.*)$/gm)].map(([, target]) => target));
 
 test('the service connects to its database and to nothing else during any request', async () => {
+  // The body of the `curl` command that the start prints.
   const [, body] = await server.waitForOutput('stderr', /-d '([^']*)'/);
   const { json } = await call(url, 'POST', '/v1/activate', body);
   const heartbeat = {

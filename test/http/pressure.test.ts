@@ -15,7 +15,7 @@ import { exchange, open, request } from '../support/http/raw-http.js';
 
 const LARGE = 'x'.repeat(64 * 1024);
 
-/** Starts a server with a health check and with `/slow`, which responds when the test resolves its promise. */
+/** Starts a server. Its route `/slow` responds when the test calls an element of `waiting`; the other routes respond at once. */
 async function startServer({
   maxQueuedMs = 250,
   ...limits
@@ -65,6 +65,7 @@ test('requests above the limit are refused with a retry-after; the health check 
     for (const { headers } of shed) expect(Object.fromEntries(headers)).toMatchObject(SECURITY_HEADERS);
     expect(load.shed).toEqual({ waiting_time: 0, concurrent_requests: 20 });
     const seconds = shed.map(({ headers }) => Number(headers.get('retry-after')));
+    // At least a minute; the 20 refusals together add less than a second (src/http/limits/return-times.ts).
     expect(seconds.every((each) => each >= 60 && each <= 61)).toBe(true);
     expect((await fetch(`${url}/health/live`)).status).toBe(200);
     for (const answer of waiting) answer();

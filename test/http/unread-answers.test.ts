@@ -4,6 +4,7 @@ import { expect, test } from '@jest/globals';
 import { Service } from '../support/harness.js';
 import { open, request } from '../support/http/raw-http.js';
 
+// The requests are counted only with METRICS_PORT.
 const service = await Service.start({ environment: { METRICS_PORT: '0' } });
 
 test('a connection that requests thousands of responses and reads none does not keep other clients from being served', async () => {
