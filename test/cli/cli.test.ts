@@ -34,7 +34,7 @@ describe('license', () => {
     expect(await audit(issued.license_id)).toEqual([{ actor: 'cli', action: 'license.issue', reason: null }]);
   });
 
-  test('show accepts the id, or the key in lower case after a space, and prints the license', async () => {
+  test('show accepts the id, or the key in lower case after a space or with look-alike characters, and prints the license', async () => {
     const { license_id, license_key } = await issue();
     const shown = await terminal.json(['license', 'show', license_id]);
     expect(shown).toEqual({
@@ -99,7 +99,7 @@ describe('license', () => {
   test.each([
     ['keep', 'Updates'],
     ['stop', 'Runs'],
-  ])('show without --json names the last day before an expiry with %s', async (onExpiry, name) => {
+  ])('show without --json names the last day before an expiry with --on-expiry %s', async (onExpiry, name) => {
     const { license_id } = await issue('--expires', '2099-01-04', '--on-expiry', onExpiry);
     const { stdout } = await terminal.run(['license', 'show', license_id]);
     expect(stdout).toMatch(new RegExp(`^${name} +through 2099-01-03 \\(UTC\\)$`, 'm'));

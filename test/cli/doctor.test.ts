@@ -33,7 +33,7 @@ const production = {
 };
 await terminal.json(['staff', 'add', 'ada@example.com', '--role', 'admin'], { env: production });
 await terminal.json(['license', 'issue', '--email', 'ada@example.com'], { env: production });
-/** A mail server that refuses each sign-in. It is also the program that uses a port. */
+/** A mail server that refuses each sign-in. Its port is also the one that is in use when PORT or METRICS_PORT is tested. */
 const mailServer = await SmtpServer.start();
 mailServer.misbehave('auth', 535);
 
@@ -140,8 +140,8 @@ describe('a wrong setting is one line with the remedy, and the exit code is 2:',
   ];
 
   test.each<[what: string, changes: () => Settings, sentence: RegExp]>([
-    // A missing PUBLIC_URL is blank here, because the harness gives one.
-    ['PUBLIC_URL missing', () => ({ PUBLIC_URL: ' ' }), /must be given: PUBLIC_URL \(/],
+    ['PUBLIC_URL blank', () => ({ PUBLIC_URL: ' ' }), /must be given: PUBLIC_URL \(/],
+    missing('PUBLIC_URL'),
     missing('PRODUCT'),
     missing('DATABASE_URL'),
     missing('LICENSE_KEY_SECRET'),
@@ -416,7 +416,7 @@ describe('a start would fail with the same sentence:', () => {
   });
 });
 
-test('a start on a PORT in use fails with one sentence, and the log has no line about it', async () => {
+test('a start on a PORT in use fails with one sentence, and the log has no error', async () => {
   const env = { ...production, PORT: String(mailServer.port) };
   const { code, stdout, stderr } = await terminal.run([], { program: MAIN, env });
   expect(code).toBe(2);
@@ -495,7 +495,7 @@ describe('a warning says what to do, and the exit code stays 0:', () => {
     expect(texts.includes(warning)).toBe(isOpen);
   });
 
-  test('a language file of a language without mails', async () => {
+  test('MAIL_LANGUAGE without a language file, and a LANGUAGES_DIR that does not exist', async () => {
     mkdirSync(terminal.file('languages'));
     const { texts } = await warningsOf({ LANGUAGES_DIR: terminal.file('languages'), MAIL_LANGUAGE: 'nl' });
     expect(texts).toContainEqual(

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 
-/** Each command that does something: its names, and the text of its help with what is added at the end. */
+/** A command without subcommands: its names, such as `manifest sign`, and the text that `--help` prints. */
 interface Leaf {
   readonly path: string;
   readonly help: string;
@@ -15,7 +15,6 @@ const leavesOf = (command: Command, path = ''): Leaf[] =>
     return child.commands.length > 0 ? leavesOf(child, name) : [{ path: name, help: helpOf(child) }];
   });
 
-/** The text that `--help` prints. */
 function helpOf(command: Command): string {
   let text = '';
   command.configureOutput({ writeOut: (part) => void (text += part) });
@@ -47,7 +46,7 @@ async function parse(args: readonly string[]): Promise<string> {
   return ran;
 }
 
-test('the help of every command ends with an example that the program accepts', async () => {
+test('the help of every command ends with examples that the program accepts', async () => {
   expect(leaves.length).toBeGreaterThan(25);
   for (const leaf of leaves) {
     const examples = examplesIn(leaf);

@@ -16,7 +16,7 @@ Object.assign(publisher.env, {
   TOKEN_KEYS_DIR: join(service.dataDir, 'keys/tokens'),
 });
 
-/** Runs each command once with --json. @returns the value that each printed, by the name of the command */
+/** Runs each command with --json, some more than once. @returns the value that each printed last, by the name of the command */
 async function runEach(): Promise<Record<string, unknown>> {
   const printed: Record<string, unknown> = {};
   // `publish` ends with 1, because the address of the tests serves nothing, and prints its value nevertheless.

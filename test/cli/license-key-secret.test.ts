@@ -29,7 +29,7 @@ const check = ({ LICENSE_KEY_SECRET }: typeof own) =>
     return requireSecretOfDatabase(dataSource, keys, new Config({ LICENSE_KEY_SECRET }), new Date());
   });
 
-describe('a database with a check value', () => {
+describe('the check value of a database', () => {
   test('the first command stores the value, which does not contain the secret', async () => {
     expect(await storedValues()).toEqual([]);
     expect(await terminal.run(ISSUE, { env: own })).toMatchObject({ code: 0, stderr: '' });
@@ -93,6 +93,7 @@ describe('a database without a check value', () => {
     await service.sql('delete from license');
     await service.issue();
     const { license_id } = await service.issue();
+    // The key hash of an imported license is not that of a key which this service derives.
     await service.sql('update license set key_hash = sha256(key_hash) where id = $1', [license_id]);
     await expect(check(other)).rejects.toThrow(NOT_THE_SECRET);
     expect(await storedValues()).toEqual([]);

@@ -35,7 +35,7 @@ async function readPages(...args: string[]): Promise<string[][]> {
 /** The command that a page names for the next one, without the program's name. */
 const nextCommand = ({ stdout }: Run) => /\n\nNext page: mooring (.+)\n$/.exec(stdout)?.[1]?.split(' ');
 
-test('license list and license show EMAIL read each license once, the newest first, in pages of --limit', async () => {
+test('license list and license show EMAIL read each license once, in pages of --limit; the list has the newest first', async () => {
   for (const args of [
     ['license', 'list', '--email', 'Ada@Example.com'],
     ['license', 'show', ADA],

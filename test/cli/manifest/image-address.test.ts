@@ -9,7 +9,7 @@ import { makeCertificate } from '../../support/certificate.js';
 import { createDatabase } from '../../support/harness.js';
 import { afterThisFile } from '../../support/of-this-file.js';
 
-/** More than one chunk. */
+/** So long that it is sent in several chunks. */
 const IMAGE = Buffer.from(DISK_IMAGE.padStart(200_000, '.'));
 const certificate = makeCertificate('127.0.0.1');
 

@@ -167,7 +167,7 @@ describe('withdraw', () => {
     const content = await verifiedContent(run);
     expect(content.also_available.map(({ version }) => version)).toEqual(['1.0']);
     expect(await publish(run.json)).toMatchObject({ json: { version: '4.0', sequence: 7 } });
-    // These licenses cover 2.0 and 3.0 as well, but both versions were withdrawn.
+    // The first license covers 2.0 as well, and the second one 2.0 and 3.0, but both versions were withdrawn.
     for (const expiry of ['2026-01-04T00:00:00Z', '2027-06-01T00:00:00Z'])
       expect(checkByClient(run.json, '0.9', expiry)).toBe('1.0');
     expect(checkByClient(run.json, '3.0', null)).toBe('4.0');

@@ -9,7 +9,7 @@ import {
 } from '../../support/processes/cli-harness.js';
 import { startFakeServer } from '../../manifest/fake-manifest-server.js';
 
-/** One day more than a leap year, the longest period for which a manifest may be valid. */
+/** One day more than a leap year, the longest period for which a manifest may be valid without `--long-expiry`. */
 const IN_367_DAYS = new Date(Date.now() + 367 * 86_400_000).toISOString().slice(0, 10);
 const IN_365_DAYS = new Date(Date.now() + 365 * 86_400_000).toISOString().slice(0, 10);
 const MINIMUM = ['--minimum-license-expiry', '2027-01-04'];
@@ -115,7 +115,7 @@ describe('sign refuses, and signs with the option that the refusal names:', () =
   });
 });
 
-test('sign asks nothing for an image with a koly block and an expiry in a year, and refuses --for-everyone with a minimum', async () => {
+test('sign needs no option for an image with a koly block and an expiry in a year, and refuses --for-everyone with a minimum', async () => {
   const run = await signNext('Next.dmg', ...MINIMUM, '--expires', IN_365_DAYS);
   expect(run).toMatchObject({ code: 0, json: { version: '1.1.0' } });
   expect(await signNext('Next.dmg', ...MINIMUM, '--for-everyone')).toMatchObject({
