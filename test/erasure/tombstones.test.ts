@@ -111,7 +111,7 @@ test('a request whose erasure failed at its commit is carried out by the next st
 });
 
 test.each([
-  // A folder that is not mounted: the link names no file, so it is read as an empty one.
+  // As if the folder of the file were not mounted: the link leads to no file, so TOMBSTONE_FILE is read as empty.
   ['written', 'TOMBSTONE_FILE cannot be written (ENOENT)', () => symlinkSync('/missing/erased.txt', file)],
   ['read', 'TOMBSTONE_FILE cannot be read: PATH (EISDIR).', () => mkdirSync(file)],
 ])(

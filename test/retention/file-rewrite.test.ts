@@ -132,6 +132,7 @@ test('a run waits for a transaction that can read deleted rows and ends soon, an
   service.clock.advance(21 * HOUR_MS);
   const reader = await connect(server.url);
   await reader.query('begin isolation level repeatable read; select 1');
+  // Takes a transaction id that is newer than the snapshot of `reader`.
   await service.sql('select txid_current()');
   const run = retention.run();
   // The run repeats this statement while it waits, so PostgreSQL shows it as the last statement of the connection. Once it is idle,

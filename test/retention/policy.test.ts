@@ -73,7 +73,7 @@ describe('the policy', () => {
           table,
           period: expect.stringContaining(listed),
         });
-      // With a run each day, a row is deleted at most a day after it is due.
+      // The text allows a day for the deletion of a row that is due.
       else if (days !== undefined)
         expect({ table, isStated: period.includes(`${days + 1} days`) }).toEqual({ table, isStated: true });
       else expect({ table, period }).toEqual({ table, period: 'until they expire, at most a day longer' });

@@ -61,7 +61,7 @@ test('a run and a dry run report each failed step by its table', async () => {
   expect(failedTables(report)).toEqual(['fleet_week', 'activation', 'fleet_week', 'activation', 'license']);
 });
 
-test('a run records the oldest day of each table, unless it is after the run', async () => {
+test('a run records the oldest day of each table, unless it is after the day of the run', async () => {
   const oldest = async () => {
     await harness.run(NOW);
     const [run] = await harness.sql<{ oldest: Record<string, string> }>(
