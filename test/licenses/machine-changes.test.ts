@@ -7,8 +7,8 @@ import { at, DAY, Computer, HOUR, MINUTE, START } from '../client/harness.js';
 import { ConnectedComputer } from '../client/connected-computer.js';
 import { AUDIT_CONTEXT, machineId, Service } from '../support/harness.js';
 
-// These tests check each row of docs/clients.md#when-the-machine-or-the-file-changes with the client and a service. For the row
-// about tokens of another format it is the `FakeService` of `Computer`.
+// These tests check each row of docs/clients.md#when-the-machine-or-the-file-changes with the client and a real service, except
+// the row about tokens of another format: its service is the `FakeService` of `Computer` (test/client/harness.ts).
 
 type License = Awaited<ReturnType<Service['issue']>>;
 type Options = Parameters<typeof ConnectedComputer.create>[2];
@@ -35,7 +35,7 @@ const activeMachines = ({ license_id }: License) =>
   );
 const release = (id: string) => service.app.get(ReleaseService).release(id, AUDIT_CONTEXT);
 
-/** Checks that the client was never stopped and, after its first status, never without an activation. */
+/** Checks that the client, after its first status, was never stopped and never without an activation. */
 function expectNeverStopped(computer: Computer): void {
   const kinds = computer.states.map(({ kind }) => kind);
   expect(kinds.slice(1).filter((kind) => kind === 'stopped' || kind === 'not_activated')).toEqual([]);

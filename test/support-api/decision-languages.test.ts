@@ -14,7 +14,7 @@ const MAIL_LANGUAGE = 'fr';
 const service = await Service.start({ environment: { MAIL_LANGUAGE, PRODUCT_NAME: PRODUCT } });
 const staff = await signInStaff(service);
 
-/** Requests the release of a machine in the portal. @returns ids, and the address of the holder */
+/** Requests the release of a machine in the portal. @returns ids, the address of the holder, and the language of the request */
 async function requestRelease(acceptLanguage: string) {
   const email = `${randomUUID()}@example.com`;
   const transaction = `pi_${randomUUID()}`;
@@ -74,7 +74,7 @@ describe.each(Object.keys(DECISIONS) as Decision[])('%s', (decision) => {
     ['de-AT, en;q=0.5', 'de', 'de'],
     ['ja', 'ja', 'ja'],
     ['sv', null, MAIL_LANGUAGE],
-  ])('about a request in "%s" is mailed in its language', async (acceptLanguage, stored, mailed) => {
+  ])('about a request in "%s" is mailed in its language, or that of MAIL_LANGUAGE if the service lacks it', async (acceptLanguage, stored, mailed) => {
     const request = await requestRelease(acceptLanguage);
     expect(request.language).toBe(stored);
     const { license } = (await staff.get(`licenses/${request.license_id}`)).json;

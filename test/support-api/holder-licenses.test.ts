@@ -36,7 +36,7 @@ async function readAll(id: string, query: string): Promise<{ sizes: number[]; li
   return { sizes, licenses };
 }
 
-/** Inserts licenses with every status and expiry, of which three each are issued in the same microsecond. @returns the id of one */
+/** Inserts licenses with every status, with and without expiry, up to three of them in one microsecond. @returns the id of one */
 async function insertReseller(email: string, count: number): Promise<string> {
   const { license_id } = await service.issue({ email });
   await service.sql(

@@ -28,7 +28,7 @@ const issued = (email: string) =>
 const seen = ({ status, json }: Answer) => [status, json.code, json.license_id];
 
 describe('a request to issue a license, repeated with its idempotency key', () => {
-  test('gets the same license if it names the terms that were the default, or comes with a token', async () => {
+  test('gets the same license also if it names the terms that were the default, and comes with a session instead of a token', async () => {
     const [email, key] = [`${randomUUID()}@example.com`, 'order 17'];
     const authorization = `Bearer ${await service.staffToken('admin', 'admin@example.com')}`;
     const headers = { authorization, 'idempotency-key': key };

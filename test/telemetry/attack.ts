@@ -32,7 +32,7 @@ export function sortableTraces(traces: Readonly<Record<string, unknown>>): Trace
   return Object.fromEntries(Object.entries(traces).map(([name, value]) => [name, text(value)]));
 }
 
-/** Guesses for each activation a row of its machine, once for each pair of a trace of activations and a trace of rows. */
+/** Guesses for each activation a row of its machine, in four ways for each pair of a trace of activations and a trace of rows. */
 export function linkRows({ activations, rows }: Tables): Guess[] {
   const rowsPerActivation = rows.length / activations.length;
   return traceNames(activations).flatMap((activationTrace) =>

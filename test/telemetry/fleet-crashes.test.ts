@@ -81,7 +81,7 @@ test('the version is crash_app_version, or app_version if crash_app_version is m
   ]);
 });
 
-test('a group has the label and frame of most of its crashes', async () => {
+test('a group has the most frequent label and frame of its crashes', async () => {
   await fleet.receive('2026-11-11', 2, { crash_sig: SIG, crash_label: 'KeyError', crash_frame: 'app.a:1' });
   await fleet.receive('2026-11-11', 5, { crash_sig: SIG, crash_label: 'ValueError', crash_frame: 'app.b:2' });
   await fleet.receive('2026-11-11', 9, { crash_sig: SIG });

@@ -61,7 +61,7 @@ const anyFleet = fc.array(group, { minLength: 1, maxLength: 24 });
 
 const fleet = await Fleet.start();
 
-/** The responses for all numbers of weeks, after the weeks are over. */
+/** The responses for 1 week, 2 weeks and so on, up to one week more than WEEKS has, after these weeks are over. */
 async function allResponses(groups: readonly Group[]): Promise<Shown[][]> {
   await fleet.clear();
   for (const { week, heartbeats, values } of groups) await fleet.receive(WEEKS[week]!, heartbeats, values);

@@ -14,8 +14,8 @@ async function send(block: object): Promise<{ dropped: string[]; row: Record<str
 }
 
 /**
- * The members with this schema in docs/openapi.yaml, separated by spaces. Members with versions are left out, because they have
- * more rules.
+ * The members with this schema in docs/openapi.yaml, separated by spaces. `app_version` and `crash_app_version` are left out,
+ * because they have more rules.
  */
 function membersOf(schema: string): string {
   const document = readOpenApi() as {
