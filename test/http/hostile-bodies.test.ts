@@ -5,10 +5,10 @@ import { exchange, expectProblem } from '../support/http/raw-http.js';
 
 /** A text in the sent values that no response and no log line may contain. */
 const CANARY = 'kanari-5f1c';
-/** The largest body that these routes accept. */
+/** The largest body that the routes of `bodies` accept. */
 const MAX_BODY_BYTES = 16 * 1024;
 
-/** The number of machines that were activated after a test. */
+/** The number of machines that `afterEach` has activated. */
 let activated = 0;
 
 const service = await Service.start();
@@ -170,7 +170,7 @@ test.each([
       const answer = await post(path, `{${[...members, `"${member}":${deep}`].join(',')}}`);
       expectHarmless(answer);
       const isWrong = Object.hasOwn(body, member) && member !== 'telemetry';
-      const usual = VALID_BODY_STATUSES.find(([of]) => of.test(path))?.[1] ?? 200;
+      const usual = VALID_BODY_STATUSES.find(([pattern]) => pattern.test(path))?.[1] ?? 200;
       expect([path, member, answer.status]).toEqual([path, member, !right ? 400 : isWrong ? 422 : usual]);
       if (answer.json.telemetry && member === 'telemetry')
         expect(answer.json.telemetry).toEqual({ stored: left === '{"a":', dropped: [] });

@@ -9,7 +9,7 @@ import { exchange, expectProblem, open, request } from '../support/http/raw-http
 /** A text in the sent bytes that no response and no log line may contain. hostile-bodies.test.ts tests bodies. */
 const CANARY = 'kanari-5f1c';
 
-/** The number of machines that were activated after a test. */
+/** The number of machines that `afterEach` has activated. */
 let activated = 0;
 
 const service = await Service.start();

@@ -161,7 +161,7 @@ test('a holder has exactly the sessions that no operation ended, in any order of
       async (scheduler, kind, names) => {
         const holder = await HolderCase.make(scheduler, kind);
         await holder.run(names);
-        const hasRun = (...any: Name[]) => any.some((name) => names.includes(name));
+        const hasRun = (...operations: Name[]) => operations.some((name) => names.includes(name));
         const { key, code } = holder.begun;
         const isErased = hasRun('erase the holder');
         const areKeySessionsEnded = isErased || hasRun('replace the key', 'change the address');
