@@ -126,7 +126,7 @@ describe('retention run', () => {
     });
   });
 
-  test('an --as-of that is not a day is refused, with exit code 2', async () => {
+  test('an --as-of that is neither a day nor a time is refused, with exit code 2', async () => {
     const runs = ['tomorrow', '2026-02-30', ''].map((asOf) => terminal.run([...RUN, '--as-of', asOf]));
     for (const run of await Promise.all(runs)) {
       expect(run).toMatchObject({

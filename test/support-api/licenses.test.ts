@@ -180,6 +180,7 @@ describe('a license', () => {
     async (id) => {
       for (const answer of [
         await support.get(`licenses/${id}`),
+        await support.get(`licenses/${id}/holder`),
         await changeLicense(id, { machines_allowed: 2 }),
         await admin.post(`licenses/${id}/rekey`, { reason: 'It leaked.' }),
         await support.post(`licenses/${id}/send-key`, {}),

@@ -197,7 +197,8 @@ describe('--dry-run', () => {
     expect(dryRun.json.changes).toContainEqual({ member: 'version', from: '4.0.0', to: '2.0.0' });
   });
 
-  // This is one mistake of each kind. refusals.test.ts tests all mistakes without --dry-run.
+  // One mistake each in the key, an unsigned copy, the predecessor, an older version and a withdrawal. refusals.test.ts tests all
+  // mistakes without --dry-run.
   test.each([
     'an untrusted key',
     'another unsigned copy of version',

@@ -92,12 +92,15 @@ describe('sign refuses, and signs with the option that the refusal names:', () =
     expect(await sign('1.0.0', 'App.dmg', [...args, '--again'])).toMatchObject({ code: 0 });
   });
 
-  test('an image of an older version that is still offered', async () => {
+  test('an image of an older version that is still offered (--again)', async () => {
     const later = ['--previous', live, '--key', 'two.pem', '--minimum-license-expiry', '2028-01-04'];
     const next = await sign('1.1.0', 'Next.dmg', later);
     const args = ['--previous', terminal.writeDocument('next.json', next.json), '--key', 'two.pem'];
     const refused = await sign('1.2.0', 'App.dmg', [...args, '--for-everyone']);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(refused.stderr).toContain('This image is that of version 1.0.0, which is published already');
+    const named = [...args, '--for-everyone', '--again'];
+    expect(await sign('1.2.0', 'App.dmg', named)).toMatchObject({ code: 0, json: { version: '1.2.0' } });
   });
 
   test('a key that MANIFEST_PUBLIC_KEYS lacks, unless --public-key names it', async () => {
