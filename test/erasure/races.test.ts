@@ -134,6 +134,7 @@ test('a license that is linked to its purchase while the erasure waits for a loc
   const keys = service.app.get(LicenseKeys);
   const { key_hash } = keys.derive(keys.purchaseIds('linked').license_id, 1);
   const { license_id } = await service.issue({ email });
+  // Only a license that is older than the erasure makes it lock again (`lockPersonalData` in src/erasure/erase.ts).
   const setKey =
     "update license set key_hash = $2, created_at = created_at - interval '1 hour' where id = $1";
   await service.sql(setKey, [license_id, key_hash]);

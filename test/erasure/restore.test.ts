@@ -155,7 +155,7 @@ test('an erased person who bought again has the new license and no other data', 
 test('no other personal data is restored, also not in waiting mails', async () => {
   // The address is stored for the receipt of the repeated erasure until the receipt is sent.
   await waitForSentMails(restoredService);
-  // The rows of the purchase `second`, which Ada made after her erasure, are left out.
+  // The license and the purchase `second`, which Ada bought after her erasure, are left out.
   const rows = (await everyRow(restoredService.database)).filter(
     (row) => !row.includes(second) && !row.includes(',second,'),
   );

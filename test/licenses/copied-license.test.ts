@@ -164,8 +164,7 @@ describe('license.json copied to five other machines, for a license of one machi
 });
 
 /**
- * Edits a token, so that its signature is no longer valid. The claims then name this machine, and by default an `exp` in
- * 400 days.
+ * Edits a token, so that its signature is no longer valid. The claims then name `machine`, and by default an `exp` in 400 days.
  * @param kid replaces the key id @param change claims to set in addition
  */
 function editToken(token: string, machine: string, kid?: string, change: object = {}): string {

@@ -150,7 +150,7 @@ describe('a file', () => {
       const chunkSize = 64 * 1024;
       const [lines, more] = [linesOf(newKeys(1_300)), linesOf(newKeys(1_000))];
       const start = [HEADER, ...lines].join('\r\n');
-      // The CR is the last byte of a chunk, or next to it.
+      // The first rows are shorter than a chunk, and spaces fill it: the CR is the last byte of a chunk, or next to it.
       const padded = `${start.padEnd(chunkSize - 1 + shift)}\r\n`;
       const faulty = [...more, `${newKey()},no address`].join('\r\n');
       expect(await expectRefused(() => importContent(padded + faulty, '--json'))).toEqual([

@@ -29,7 +29,10 @@ async function expectFinished(): Promise<void> {
   expect(tables).toEqual([]);
 }
 
-/** Begins to detach a month while another connection reads telemetry, and calls `interrupt`, which must end it half detached. */
+/**
+ * Begins to detach a month while another connection reads telemetry, and calls `interrupt`, which must end the statement of the
+ * process `pid`, so that the month stays half detached.
+ */
 async function detachHalfway(month: string, interrupt: (pid: number) => Promise<unknown>): Promise<void> {
   const reader = await harness.database.connect();
   const run = new pg.Client(harness.databaseUrl);
@@ -49,6 +52,7 @@ async function detachHalfway(month: string, interrupt: (pid: number) => Promise<
 }
 
 test('a month of more rows than a signed 32-bit integer can count is dropped and counted', async () => {
+  // The rows of a dropped month are counted by this estimate of PostgreSQL.
   await harness.sql(`update pg_class set reltuples = 3e9 where relname = 'telemetry_2024_09'`);
   expect((await harness.run(NOW)).deleted['telemetry']).toBe(3_000_000_000 + 4 + 5);
   await expectFinished();

@@ -56,7 +56,7 @@ test('a run and a dry run report each failed step by its table', async () => {
   await harness.sql('alter table another rename to fleet_week');
   await harness.sql('alter table elsewhere rename to activation');
   // Several steps use the same table, and the rule of licenses also reads activations.
-  const failedTables = (of: typeof report) => of!.failed.map(({ table }) => table);
+  const failedTables = (run: typeof report) => run!.failed.map(({ table }) => table);
   expect(failedTables(dry)).toEqual(['activation', 'fleet_week', 'activation', 'license']);
   expect(failedTables(report)).toEqual(['fleet_week', 'activation', 'fleet_week', 'activation', 'license']);
 });

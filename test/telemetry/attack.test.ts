@@ -38,8 +38,8 @@ const IMPROBABLE_ROW_LINKS = 13;
  */
 const IMPROBABLE_MACHINE_LINKS = 19;
 /**
- * Of the first 300 rows 150 are in the first half on average. 60 more or fewer are there with a probability of less than
- * 2·e^(-2·60²/300), which is less than 1 in 10,000,000,000.
+ * Of the first 300 rows in a random order, 150 are on average among the 300 that came first. 60 more or fewer are among them
+ * with a probability of less than 2·e^(-2·60²/300), which is less than 1 in 10,000,000,000.
  */
 const IMPROBABLE_HALF_SCORE = 60;
 
@@ -173,7 +173,7 @@ const scoreLinkedRows = ({ tables, clientOf }: Evidence) =>
 const scoreLinkedMachines = ({ tables, clientOf }: Evidence) =>
   rate(linkMachines(tables), clientOf.rows, clientOf.rows);
 
-/** Scores how well each order shows in which half of the quiet day a row came; a random order has a score near 0. */
+/** Scores how well each order shows which rows of the quiet day came first; a random order has a score near 0. */
 function scoreHalves({ tables, clientOf, beatOf }: Evidence): Score[] {
   const isEarly = (row: number) => beatOf[row]! * CLIENTS + clientOf.rows[row]! < ROWS / 2;
   return arrivalOrders(tables).map(({ strategy, order }) => {

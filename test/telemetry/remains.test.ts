@@ -9,7 +9,7 @@ const sendHeartbeats = async (times: number) => {
   for (let n = 0; n < times; n += 1) await service.heartbeat(token, { telemetry: { arch: 'arm64' } });
 };
 
-/** Returns the ids that occur in the file of one of the two inbox tables, also in deleted rows. */
+/** Returns the ids that occur in the file of either inbox table, also in deleted rows. */
 async function findIdsInFiles(ids: readonly string[]): Promise<string[]> {
   await service.sql('checkpoint');
   const files = await service.sql<{ bytes: Buffer }>(
