@@ -115,6 +115,7 @@ test('a short response is not compressed', async () => {
 
 test('the texts of a page are compressed with the best quality', async () => {
   const plain = await send('/languages?page=portal', {});
+  // The default quality of `brotliCompressSync` is the best one.
   for (const request of ['first', 'repeated']) {
     const { bytes, json } = await send('/languages?page=portal', {}, 'br');
     expect({ request, bytes }).toEqual({

@@ -31,7 +31,7 @@ const mails = () =>
     `select split_part(key, ' ', 2) as about from graphile_worker._private_jobs where key like 'license_key_imported %'`,
   );
 
-test('the pages of the API of Lemon Squeezy are imported with their orders', async () => {
+test('a page of the API of Lemon Squeezy is imported with its orders', async () => {
   const { code, json } = await importFile(write(LEMON_SQUEEZY, 'json'), '--from', 'lemonsqueezy');
   expect({ code, json }).toMatchObject({
     code: 0,
@@ -75,6 +75,7 @@ test('the pages of the API of Lemon Squeezy are imported with their orders', asy
 });
 
 test('an order of Lemon Squeezy is also found by the attribute order_id; a dry run counts the rows whose order is not in the file', async () => {
+  // The addresses, orders and keys are others as well, so that no license is imported already.
   const withoutRelation = (text: string) =>
     text
       .replaceAll('"relationships"', '"others"')

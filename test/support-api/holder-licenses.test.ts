@@ -48,6 +48,7 @@ async function insertReseller(email: string, count: number): Promise<string> {
      from generate_series(1, $2 - 1) n`,
     [email, count],
   );
+  // Every fifth license was bought, and its purchase is refunded or disputed. `machines_allowed` numbers the licenses.
   await service.sql(
     `with bought as (insert into purchase (id, transaction_id, state, recorded_on)
        select id, 'tx_' || id, case when machines_allowed % 2 = 0 then 'refunded' else 'disputed' end, '2026-01-01'

@@ -18,7 +18,10 @@ export interface Guess {
   readonly pairs: readonly (readonly [number, number])[];
 }
 
-/** A query for the traces of the rows of a table, without the columns in `$1`, which are telemetry values. */
+/**
+ * A query for the traces of the rows of a table, without the columns in `$1`, which are telemetry values. `ctid`, the position of
+ * a row, is a pair of numbers, which the cast to `point` separates.
+ */
 export const tracesOf = (table: string, where: string) => `
   select to_jsonb(t) - $1::text[] || jsonb_build_object(
            'xmin', lpad(t.xmin::text, 10, '0'),

@@ -84,8 +84,8 @@ test.each([
     'an object over 8 KiB in bytes, but not in characters',
     JSON.stringify({ arch: 'arm64', more: 'é'.repeat(4_100) }),
   ],
-  ['an object with a member 5,000 deep', `{"arch":"arm64","more":${deep(5_000, ['[', ']'])}}`],
-  ['an object 1,500 deep', `{"arch":${deep(1_500, ['{"a":[', ']}'])}}`],
+  ['an object over 8 KiB with a member 5,000 deep', `{"arch":"arm64","more":${deep(5_000, ['[', ']'])}}`],
+  ['an object over 8 KiB that is 3,000 deep', `{"arch":${deep(1_500, ['{"a":[', ']}'])}}`],
 ])('if telemetry is %s, nothing is stored, and the heartbeat is confirmed', async (_what, telemetry) => {
   const body = `{"token":"${token}","app_version":"3.2","telemetry":${telemetry}}`;
   const { status, json } = await service.call('POST', '/v1/heartbeat', body);
