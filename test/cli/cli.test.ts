@@ -99,11 +99,14 @@ describe('license', () => {
   test.each([
     ['keep', 'Updates'],
     ['stop', 'Runs'],
-  ])('show without --json names the last day before an expiry with --on-expiry %s', async (onExpiry, name) => {
-    const { license_id } = await issue('--expires', '2099-01-04', '--on-expiry', onExpiry);
-    const { stdout } = await terminal.run(['license', 'show', license_id]);
-    expect(stdout).toMatch(new RegExp(`^${name} +through 2099-01-03 \\(UTC\\)$`, 'm'));
-  });
+  ])(
+    'show without --json names the last day before an expiry with --on-expiry %s',
+    async (onExpiry, name) => {
+      const { license_id } = await issue('--expires', '2099-01-04', '--on-expiry', onExpiry);
+      const { stdout } = await terminal.run(['license', 'show', license_id]);
+      expect(stdout).toMatch(new RegExp(`^${name} +through 2099-01-03 \\(UTC\\)$`, 'm'));
+    },
+  );
 });
 
 test('activation release ends an activation, and a repetition prints the same and adds no audit event', async () => {

@@ -74,16 +74,19 @@ describe.each(Object.keys(DECISIONS) as Decision[])('%s', (decision) => {
     ['de-AT, en;q=0.5', 'de', 'de'],
     ['ja', 'ja', 'ja'],
     ['sv', null, MAIL_LANGUAGE],
-  ])('about a request in "%s" is mailed in its language, or that of MAIL_LANGUAGE if the service lacks it', async (acceptLanguage, stored, mailed) => {
-    const request = await requestRelease(acceptLanguage);
-    expect(request.language).toBe(stored);
-    const { license } = (await staff.get(`licenses/${request.license_id}`)).json;
-    expect(license.release_requests).toMatchObject([{ id: request.id, language: stored }]);
-    expect((await DECISIONS[decision](request)).status).toBe(200);
-    expect(await decisionSubjects(decision, request)).toEqual([subjectOf(decision, mailed)]);
-    // The decision removes the language of the request.
-    expect(await readLanguages(request)).toEqual([null]);
-  });
+  ])(
+    'about a request in "%s" is mailed in its language, or that of MAIL_LANGUAGE if the service lacks it',
+    async (acceptLanguage, stored, mailed) => {
+      const request = await requestRelease(acceptLanguage);
+      expect(request.language).toBe(stored);
+      const { license } = (await staff.get(`licenses/${request.license_id}`)).json;
+      expect(license.release_requests).toMatchObject([{ id: request.id, language: stored }]);
+      expect((await DECISIONS[decision](request)).status).toBe(200);
+      expect(await decisionSubjects(decision, request)).toEqual([subjectOf(decision, mailed)]);
+      // The decision removes the language of the request.
+      expect(await readLanguages(request)).toEqual([null]);
+    },
+  );
 
   test('about a request in a language whose file was removed is mailed in the language of MAIL_LANGUAGE', async () => {
     const request = await requestRelease('de');
