@@ -267,7 +267,7 @@ describe('if a restored copy shares the tombstone file,', () => {
     service = await start(original);
     await erasuresOf(service).cancel(id);
     const copyService = await start(copy);
-    // The request was cancelled before the copy started, so the copy does not carry it out. It carries out two new requests.
+    // The request was cancelled before the copy started, so the copy does not carry it out. The copy carries out two new ones.
     expect(await emailOf(copyService, ada.id)).toBe(ADA);
     for (const email of [ADA, BOB]) await erase(copyService, email);
     clock.advance(HOUR_MS);

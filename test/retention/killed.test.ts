@@ -10,7 +10,7 @@ await harness.receive({ '2024-09-10': 1 });
 await harness.run('2024-10-01T12:00:00Z');
 
 const purchase = randomUUID();
-// The license `due` is deleted by the run at NOW. The license `ended` is due a day later; the run ends its activation.
+// The license `due` is deleted by the run at NOW. The license `ended` is due a day later; the run ends its active activation.
 const [due, ended, valid] = [randomUUID(), randomUUID(), randomUUID()];
 const license = (id: string, ended_at: string, purchase_id: string) =>
   `insert into license values ('${id}', sha256('${id}'), 'AB', 1, null, 'active', 1, null, 'keep', ${purchase_id}, '2010-01-01', ${ended_at}, '2010-01-01');`;

@@ -17,7 +17,7 @@ const newRequest = (email = `${randomUUID()}@example.com`) => ({ ...REQUEST, ema
 const issueLicense = (body: object, idempotencyKey: string, browser = admin) =>
   browser.call('POST', 'licenses', body, { 'idempotency-key': idempotencyKey });
 
-/** The licenses of an address, and the audit events of their issue. */
+/** The licenses of an address, each with the number of audit events of its issue. */
 const issued = (email: string) =>
   service.sql(
     `select l.id, (select count(*)::int from audit_event where license_id = l.id and action = 'license.issue') as events

@@ -94,8 +94,8 @@ function subsetSums(counts: readonly number[]): number[] {
 }
 
 /**
- * All counts that can be derived from the tables of a week: the total of a table less any named counts of a table, and the
- * difference of the totals of any two tables.
+ * All counts that the tables of a week show, or that can be derived from them: the total of a table less any named counts of a
+ * table, and the difference of the totals of any two tables.
  */
 function derivableCounts(week: Shown): number[] {
   const totals = TABLES.map((table) => sum(week[table]));
