@@ -55,6 +55,11 @@ const vectors = readVectors<{
   }[];
 }>('manifests.json');
 
+test('no client in manifests.json trusts the unknown key', () => {
+  const trusting = vectors.cases.filter(({ state }) => state.trusted_keys.includes(vectors.unknown_key.x));
+  expect(trusting.map(({ name }) => name)).toEqual([]);
+});
+
 /** A string is used as it is, an object as JSON. */
 const textOf = (body: unknown) => (typeof body === 'string' ? body : JSON.stringify(body));
 
