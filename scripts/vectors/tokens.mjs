@@ -87,7 +87,7 @@ export function tokens() {
       wrongHeaderCase('The alg EdDSA is refused: this format uses Ed25519.', { alg: 'EdDSA' }),
       wrongHeaderCase('alg none is refused, even with a genuine signature.', { alg: 'none' }),
       refusedCase(
-        'alg none without a signature is refused.',
+        'alg none with a signature of one byte is refused.',
         'another_header',
         `${base64url(header(CURRENT, { alg: 'none' }))}.${payload}.AA`,
       ),

@@ -137,6 +137,9 @@ describe('license-tokens.json', () => {
   test.each(cases)('$name', ({ token, product, genuine, claims, reason }) => {
     expect(verifyLicenseToken(ring, product, token)).toEqual(genuine ? claims : null);
     expect(reason === undefined).toBe(genuine);
+    if (reason === 'wrong_shape') return;
+    const isHeaderKnown = ring.byHeader(token.split('.', 1)[0]!) !== undefined;
+    expect(isHeaderKnown).toBe(reason !== 'another_header');
   });
 
   test('a token with the reason another_header has no header of the ring, and one with a later reason has one', () => {
