@@ -118,7 +118,10 @@ export async function connect(url: string): Promise<pg.Client> {
   return client;
 }
 
-/** Before a database is dropped, its connections get this number of checks, with this pause, to end. The drop terminates the others. */
+/**
+ * Before a database is dropped, its connections may end by themselves: the number of checks whether they have ended, and the pause
+ * after each. The drop terminates the others.
+ */
 const [MAX_CHECKS, CHECK_INTERVAL_MS] = [200, 5];
 const SELECT_CONNECTIONS =
   "select from pg_stat_activity where datname = $1 and backend_type = 'client backend'";
@@ -384,6 +387,6 @@ function throwWithCause(error: Error): never {
   throw error;
 }
 
-/** Whether the connection of a `fetch` broke. `instanceof` does not work for its errors, which have another realm than the test. */
+/** Whether the connection of a `fetch` broke, before the response (`fetch failed`) or within it (`terminated`). */
 export const isConnectionLost = (error: unknown): boolean =>
   /^(fetch failed|terminated)\b/.test((error as Error).message);

@@ -6,7 +6,7 @@ import { extendLimits } from './request-limits.js';
 /** The time limits of requests in production. */
 export const LIMITS_OF_PRODUCTION = { ...REQUEST_TIMEOUTS_MS };
 
-// Jest loads this module before each test file (`setupFiles`). With these limits a slow computer causes no 503; a test of a 503
+// Jest loads this module before the test files (`setupFiles`). With these limits a slow computer causes no 503; a test of a 503
 // uses `whileLocked` or `withLimitsOfProduction`. The service does not cache its warnings, so that a test sees a change at once.
 Object.assign(REQUEST_TIMEOUTS_MS, extendLimits(LIMITS_OF_PRODUCTION));
 SHARED_RESULT_LIMITS.sharedMs = 0;

@@ -1,4 +1,4 @@
-/** The settings that production requires, except DATABASE_URL. TOKEN_KEYS_DIR does not exist, and no server listens at PUBLIC_URL. */
+/** The settings that production requires, except DATABASE_URL. TOKEN_KEYS_DIR does not exist, and nothing listens at PUBLIC_URL. */
 export const PRODUCTION_SETTINGS = {
   NODE_ENV: 'production',
   PUBLIC_URL: 'http://localhost:9',

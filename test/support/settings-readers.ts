@@ -33,9 +33,9 @@ function assignmentsIn(text: string, comment: RegExp): [name: string, value: str
 }
 
 /**
- * Reads a file by the rules of `EnvironmentFile=` in systemd.exec(5): in single quotes nothing is special, in double quotes a backslash
- * escapes `"`, a backslash, a backtick and `$` and stays before others, and outside quotes it escapes any character. Values of
- * several lines are left out, because no settings file has one.
+ * Reads a file by the rules of `EnvironmentFile=` in systemd.exec(5): in single quotes nothing is special, in double quotes a
+ * backslash escapes `"`, a backslash, a backtick and `$` and stays before other characters, and outside quotes it escapes any
+ * character. Values of several lines are not supported, because no settings file has one.
  */
 export const readAsSystemd = (text: string): Settings =>
   Object.fromEntries(
@@ -50,8 +50,9 @@ export const readAsSystemd = (text: string): Settings =>
   );
 
 /**
- * Reads a file by the rules of docker compose (https://docs.docker.com/compose/env-file/): single quotes are literal but for `\'`, double
- * quotes have escapes, variables are interpolated except in single quotes, and a `#` after a space, outside quotes, begins a comment.
+ * Reads a file by the rules of docker compose (https://docs.docker.com/compose/env-file/): in single quotes only `\'` is special,
+ * double quotes have escapes, variables are interpolated except in single quotes, and a `#` after a space, outside
+ * quotes, begins a comment.
  */
 export const readAsCompose = (text: string): Settings => {
   const settings: Settings = {};

@@ -126,6 +126,9 @@ export async function everyRow(database: pg.Pool | pg.Client): Promise<string[]>
   return rows;
 }
 
-/** Every row but the names of the tasks, which the worker of the service inserts while it starts. For a comparison of two moments. */
+/**
+ * Reads every row, to compare two moments. The names of the tasks are left out, because the worker of the service inserts them
+ * while it starts.
+ */
 export const comparableRows = async (database: pg.Pool | pg.Client): Promise<string[]> =>
   (await everyRow(database)).filter((row) => !row.startsWith('graphile_worker._private_tasks:'));

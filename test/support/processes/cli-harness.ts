@@ -179,8 +179,8 @@ export class Publisher extends Terminal {
   }
 
   /**
-   * Publishes the manifest in a file, without fetching the image. The address of the tests serves nothing, so the command ends with 1
-   * although the manifest is published. @returns what the command prints
+   * Publishes the manifest in a file, without fetching the image. Nothing listens at the PUBLIC_URL of the tests, so the command
+   * ends with 1 although the manifest is published. @returns what the command prints
    */
   async publish(
     file: string,
@@ -201,7 +201,7 @@ export class Publisher extends Terminal {
 /** The beginning of the arguments of `mooring manifest publish`. No image is at the addresses of the tests. */
 export const PUBLISH = ['manifest', 'publish', '--no-fetch'];
 
-/** The arguments of `mooring manifest sign` for a version, without `--key`. All versions have the same image. */
+/** The arguments of `mooring manifest sign` for a version, without `--key`. `--again` allows the same image for all versions. */
 export function signArgsWithoutKey(version: string, ...moreArgs: string[]): string[] {
   const image = ['--dmg', 'App.dmg', '--version', version, '--url', imageUrl(version), '--again'];
   return ['manifest', 'sign', ...image, ...moreArgs];

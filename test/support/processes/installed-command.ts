@@ -15,8 +15,8 @@ interface Options {
 }
 
 /**
- * The command `mooring` of an installation, called by a link as in /usr/local/bin. A test may run as any user: the programs `id` and
- * `runuser` are replaced by scripts, of which the second prints its arguments.
+ * The command `mooring` of an installation, called by a link as in /usr/local/bin. A test may run as any user: scripts replace the
+ * program `id`, and the program `runuser`, whose script prints its arguments.
  */
 export class InstalledCommand {
   readonly #dir = temporaryFolder();

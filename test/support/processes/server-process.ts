@@ -11,7 +11,7 @@ const generousLimits = fileURLToPath(new URL('./generous-limits.mjs', import.met
 export interface ProcessOptions {
   /** Arguments for Node, before the program. */
   readonly nodeArguments?: readonly string[];
-  /** The folder of the service, if it is not this one: an unpacked package. */
+  /** The folder of the service, if it is not that of the project: an unpacked package. */
   readonly folder?: string;
   /** Whether the process has an IPC channel, as with `npm start`. */
   readonly hasIpc?: boolean;

@@ -1,4 +1,4 @@
-/** The global object in which Jest stores the time limit that a test file has set. */
+/** The global member in which Jest stores the time limit that a test file has set. */
 const TEST_TIMEOUT = Symbol.for('TEST_TIMEOUT_SYMBOL');
 /** The time limit of a hook if the test file has set none (`testTimeout` in jest.config.js). */
 const DEFAULT_LIMIT_MS = 600_000;
