@@ -42,8 +42,8 @@ function fakeDatabase(rows: Identity[], incarnation: string, cancelled: readonly
     statements.push(sql.trim().split(/\s+/, 2).join(' '));
     if (sql.includes('pg_control_system')) return [{ incarnation }];
     if (sql.includes('insert into database_identity')) {
-      const [id, of, since] = values as [string, string, Date];
-      return void rows.push({ id, incarnation: of, since });
+      const [id, inserted, since] = values as [string, string, Date];
+      return void rows.push({ id, incarnation: inserted, since });
     }
     if (sql.includes('from database_identity'))
       return rows.map((row) => ({ ...row, is_current: row.incarnation === values[0] }));

@@ -20,7 +20,7 @@ const SAME_AS_ENGLISH: Readonly<Record<string, readonly string[]>> = {
   ],
   ja: ['mail.facts.fact'],
 };
-/** Words that a translation of a longer text never contains. */
+/** English words that no translation contains. */
 const ENGLISH_WORDS = /\b(the|your|you|and|with|of|this|it)\b/i;
 
 const PLURAL_FORMS = ['zero', 'one', 'two', 'few', 'many', 'other'];

@@ -205,7 +205,7 @@ describe('a text that is no license token', () => {
     vector.token.split('.').slice(0, 2).join('.'),
     `${vector.token.split('.').slice(0, 2).join('.')}.`,
     '.'.repeat(2048),
-  ])('is refused with the wrong number of parts: %s', (token) => {
+  ])('is refused with the wrong number of parts or an empty part: %s', (token) => {
     expect(verifyLicenseToken(ring, PRODUCT, token)).toBeNull();
   });
 

@@ -63,7 +63,7 @@ test('the newest request begins first, that of a person before others, and each 
   expect(events.slice(1)).toEqual(['third begins', 'second begins', 'first begins']);
 });
 
-test('a request is refused when it has waited for the limit, and not before, in which a burst could end', () => {
+test('a request is refused when it has waited for the limit, and not before, because a burst may end by then', () => {
   const { events, arrive } = createQueue();
   arrive('first');
   arrive('activation', false);

@@ -273,7 +273,7 @@ describe('a broken ring is not changed:', () => {
   });
 });
 
-test('a next key whose time is an hour ahead was made with a wrong clock, and delays no rotation', async () => {
+test('a next key for which a rotation would have to wait an hour was made with a wrong clock, and delays no rotation', async () => {
   const text = await readFile(join(dir, 'ring.json'), 'utf8');
   const made = parseRing(text);
   /** Sets the time of the keys so that the next key becomes old enough this long after `at(60)`. */
@@ -301,7 +301,7 @@ test('a ring whose lock cannot be taken stays as it is', async () => {
 });
 
 describe('concurrent commands', () => {
-  test('of one process are not queued: the second one is refused with a sentence', async () => {
+  test('of one process are not queued: one of the two is refused with a sentence', async () => {
     const results = await Promise.allSettled([rotateKeys(dir, at(60)), rotateKeys(dir, at(60))]);
     expect(results.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
     const [refused] = results.filter((result) => result.status === 'rejected');

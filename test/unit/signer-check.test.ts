@@ -121,7 +121,7 @@ describe('The check of the signer', () => {
         );
         const candidates = [
           ...pairs,
-          // The same number modulo the order, and its negative.
+          // The same number modulo the order, its negative, and zero.
           ...[s + ORDER, ORDER - s, 0n].map((value) =>
             Buffer.concat([own.subarray(0, 32), toBytes(value, 32)]),
           ),
