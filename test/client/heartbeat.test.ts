@@ -69,7 +69,7 @@ describe('the schedule', () => {
     },
   );
 
-  test('whatever interval a confirmation asks for, heartbeats are more than five hours apart', () => {
+  test('whatever interval a confirmation asks for, and however many calls fail, heartbeats are more than five hours apart', () => {
     const unit = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     fc.assert(
       fc.property(fc.double(), unit, fc.nat(100), (asked, random, failures) => {

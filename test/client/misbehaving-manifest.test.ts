@@ -24,7 +24,11 @@ const untrusted = makeKey();
 
 /** Invalid manifests that the service serves after the client has seen a valid one. */
 const INVALID_MANIFESTS: [string, NoUpdateReason, (computer: SocketComputer) => object][] = [
-  ['an older manifest again', 'sequence_too_low', ({ remote }) => manifest({ sequence: 1 }, [remote.key])],
+  [
+    'the same version under a lower sequence',
+    'sequence_too_low',
+    ({ remote }) => manifest({ sequence: 1 }, [remote.key]),
+  ],
   [
     'a newer version under a lower sequence',
     'sequence_too_low',
