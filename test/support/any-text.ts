@@ -3,9 +3,10 @@ import fc from 'fast-check';
 const SURROGATES = { first: 0xd800, count: 0x800 };
 const LAST_CODE_POINT = 0x10_ffff;
 
+/** Any code point but the surrogates, which UTF-8 cannot encode. */
 const codePoint = fc
   .integer({ min: 0, max: LAST_CODE_POINT - SURROGATES.count })
-  .map((at) => String.fromCodePoint(at < SURROGATES.first ? at : at + SURROGATES.count));
+  .map((n) => String.fromCodePoint(n < SURROGATES.first ? n : n + SURROGATES.count));
 
 /** Characters that consist of several code points, and characters that faulty code often drops. */
 const unusual = fc.constantFrom('e\u0301', '👩‍💻', '🇫🇮', '\u0000', '\u200b', '\ufeff', '\u2028');

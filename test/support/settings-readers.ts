@@ -19,7 +19,7 @@ const run = (program: string, args: string[], cwd: string) =>
 export const readByNode = (file: string, cwd: string): Settings =>
   run(process.execPath, [`--env-file=${file}`, ...PRINT], cwd);
 
-/** What a process has in its environment after its shell has sourced the file. */
+/** What a process has in its environment after its shell has sourced the file. `set -a` exports the variables of the file. */
 export const readByShell = (file: string, cwd: string): Settings =>
   run('sh', ['-euc', 'set -a; . "$0"; exec "$@"', file, process.execPath, ...PRINT], cwd);
 

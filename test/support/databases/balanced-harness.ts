@@ -49,6 +49,7 @@ class HAProxy implements Proxy {
     environment: Record<string, string>,
   ) {
     const env = { PATH: process.env['PATH']!, PUBLIC_URL: url, ...environment };
+    // -db keeps HAProxy in the foreground.
     this.#child = spawn('haproxy', ['-db', '-f', CONFIGURATION], { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#exited = once(this.#child, 'close');
     for (const stream of [this.#child.stdout!, this.#child.stderr!])

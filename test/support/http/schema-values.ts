@@ -44,7 +44,7 @@ const anything: fc.Arbitrary<unknown> = fc.oneof(
 const misspelt = (text: string) =>
   fc
     .tuple(fc.nat(text.length), fc.constantFrom('', 'x', '0', ' ', '\0', 'é'), fc.nat(1))
-    .map(([at, other, taken]) => text.slice(0, at) + other + text.slice(at + taken));
+    .map(([at, inserted, removed]) => text.slice(0, at) + inserted + text.slice(at + removed));
 
 /** Values for the schema at a pointer of the document. @param name the name of the member */
 export function valuesFor(pointer: string, known: Known, name = ''): fc.Arbitrary<unknown> {
