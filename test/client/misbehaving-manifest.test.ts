@@ -74,7 +74,7 @@ describe('after a valid manifest', () => {
     async (_, reason, makeManifest) => {
       const { computer, checks } = await startWithOffer();
       computer.remote.published = makeManifest(computer);
-      // The etag contains the sequence, so the service answers with 200 and not with 304.
+      // The etag contains this number, so the service answers with 200 and not with 304.
       computer.remote.sequence += 1;
       computer.log.length = 0;
       await computer.advanceTime(2 * DAY);

@@ -320,7 +320,7 @@ export class ScheduledComputer {
   write(state: State, run: Run): void {
     const { disk, violations } = this;
     this.disk = state;
-    const tokenNumber = (of: State) => Number(of.license?.token.slice('token-'.length) ?? 0);
+    const tokenNumber = (each: State) => Number(each.license?.token.slice('token-'.length) ?? 0);
     const [before, after] = [tokenNumber(disk), tokenNumber(state)];
     if (after < before) violations.push(`token ${before} was replaced by ${after}`);
     // A new token comes with a confirmation, which ends a stop and may set the time back.
@@ -328,7 +328,7 @@ export class ScheduledComputer {
     if (disk.stopped && !state.stopped) violations.push('a stop was forgotten');
     if ((state.time.highest_seen ?? '') < (disk.time.highest_seen ?? '')) violations.push('time went back');
     if (run.hadUnreadState) return;
-    const sequence = (of: State) => Object.values(of.sequences)[0]?.sequence ?? 0;
+    const sequence = (each: State) => Object.values(each.sequences)[0]?.sequence ?? 0;
     if (sequence(state) < sequence(disk)) violations.push('the sequence went back');
   }
 
