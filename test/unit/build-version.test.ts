@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { compareBuilds } from '../../src/telemetry/build-version.js';
 
 test('builds are ordered by number, a pre-release before its release, and builds of a release after it', () => {
+  // Builds of one release in different notations, such as ` (451)` and `+9`, are ordered by their notation.
   const ordered = [
     '3.2',
     '3.9.1',

@@ -7,8 +7,8 @@ const REQUEST_OPTIONS = `${SESSION_OPTIONS} -c jit=off -c max_parallel_workers_p
 
 test('parameters of DATABASE_URL do not replace the session settings that the code needs', () => {
   const url = 'postgres://u:p@h:5432/d?options=-c%20search_path%3Dx&statement_timeout=60000&sslmode=require';
-  const { url: address, extra } = requestDataSourceOptions(url);
-  expect(address).toBe('postgres://u:p@h:5432/d?sslmode=require');
+  const { url: usedUrl, extra } = requestDataSourceOptions(url);
+  expect(usedUrl).toBe('postgres://u:p@h:5432/d?sslmode=require');
   expect(extra).toMatchObject({
     statement_timeout: REQUEST_TIMEOUTS_MS.statement,
     options: `-c search_path=x ${REQUEST_OPTIONS}`,

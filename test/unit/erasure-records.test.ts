@@ -144,8 +144,8 @@ describe('addresses that a restore brought back', () => {
     return { ...ids, at, address: hash(email) };
   };
 
-  /** A fake manager of a database that has these addresses and these erasure requests. */
-  function fakeManager(addresses: Record<string, string[]>, knownRequests: string[] = []) {
+  /** A fake manager of a database that has these addresses and has carried out these erasure requests. */
+  function fakeManager(addresses: Record<string, string[]>, carriedOut: string[] = []) {
     const tables: string[] = [];
     const repeated: unknown[] = [];
     const query = async (sql: string, values: unknown[]) => {
@@ -153,8 +153,8 @@ describe('addresses that a restore brought back', () => {
       const table = /distinct email from (\w+)/.exec(sql)?.[1];
       if (!table) {
         const isAboutRequests = sql.includes('from erasure_request') && sql.includes('from repeated_erasure');
-        const known = knownRequests.filter((id) => isAboutRequests && (values[0] as string[]).includes(id));
-        return known.map((id) => ({ id }));
+        const found = carriedOut.filter((id) => isAboutRequests && (values[0] as string[]).includes(id));
+        return found.map((id) => ({ id }));
       }
       tables.push(table);
       const limit = Number(/limit (\d+)/.exec(sql)![1]);
@@ -182,7 +182,7 @@ describe('addresses that a restore brought back', () => {
     expect(recorded.repeated).toEqual([blocks.flatMap(({ erasure_request }) => erasure_request), NOON]);
   });
 
-  test('are searched only for blocks with a time, an address and a request that the database does not have', async () => {
+  test('are searched only for blocks with a time, an address and a request that the database has not carried out', async () => {
     const [knownRequest, newRequest] = [randomUUID(), randomUUID()];
     const addresses = { license: ['ada@example.com', 'bob@example.com'] };
     const idsWithoutOrigin = { license: [], purchase: [], erasure_request: [randomUUID()] };

@@ -47,6 +47,7 @@ class ScheduledReplica {
   #lastQuery = 0;
   /** The last query that had been sent when the last failure was reported. */
   #lastQueryAtFailure = 0;
+  /** The last query that was a check and found in time that the replica keeps up. */
   #lastSuccessfulCheck = 0;
   #now = Date.parse('2026-11-20T13:00:00Z');
   isClosed = false;

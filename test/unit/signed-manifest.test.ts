@@ -69,7 +69,7 @@ const webCrypto: Verifier = {
   },
 };
 
-// LibreSSL, which macOS calls openssl, does not know -rawin.
+// LibreSSL, which macOS calls openssl, does not know -rawin: the input is the message itself, not its digest.
 const help = spawnSync('openssl', ['pkeyutl', '-help']);
 const verifier = `${help.stdout?.toString()}${help.stderr?.toString()}`.includes('-rawin')
   ? openssl

@@ -108,9 +108,11 @@ test.each([
   ['a word before the table', `x license ${randomUUID()}`],
   ['an SQL statement', "license ' or true --"],
 ])('a line with %s is ignored', async (_what, line) => {
+  const request = randomUUID();
   mkdirSync(join(file, '..'));
-  writeFileSync(file, `${line}\n`);
-  expect((await readTombstones(file)).erased).toEqual([]);
+  writeFileSync(file, `${line}\nerasure_request ${request}\n`);
+  const ids = { license: [], purchase: [], erasure_request: [request] };
+  expect(await readTombstones(file)).toEqual({ erased: [ids], cancelled: [] });
 });
 
 test('a file that cannot be read or written is reported with the code of the system error', async () => {
