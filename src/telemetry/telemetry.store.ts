@@ -118,7 +118,7 @@ export class TelemetryStore {
   }
 }
 
-// `JSON.stringify` throws for a block that is nested too deeply; such a block is too large as well.
+// `JSON.stringify` throws only for a block that is nested thousands of levels deep, which is then counted as too large.
 function isTooLarge(block: object): boolean {
   try {
     return Buffer.byteLength(JSON.stringify(block)) > MAX_BLOCK_BYTES;

@@ -80,12 +80,6 @@ describe('manifests.json, as the reference client checks it', () => {
   });
 });
 
-test('no client of manifests.json trusts its unknown_key', () => {
-  const { unknown_key, cases } = vectors;
-  const trusting = cases.filter(({ state }) => state.trusted_keys.includes(unknown_key.x));
-  expect(trusting.map(({ name }) => name)).toEqual([]);
-});
-
 describe('manifests.json, as the publisher’s commands and the service verify it', () => {
   test.each(vectors.cases)('$name', ({ state, body, expected }) => {
     expect(publisherVerifies(textOf(body), state.trusted_keys)).toBe(expected.verifies);
