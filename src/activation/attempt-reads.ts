@@ -57,7 +57,7 @@ type HashedCredentials = readonly [keyHash: Buffer, email: string, machineId: Bu
 
 /**
  * Reads what activation requests need. Requests that arrive within a few milliseconds share the statement that finds licenses by
- * key. A request whose license it does not find, because the machine may send a former key or e-mail, sends a statement of its own.
+ * key. A request without a result sends a second statement of its own, because the machine may send a former key or e-mail.
  */
 @Injectable()
 export class AttemptReads {

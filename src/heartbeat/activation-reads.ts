@@ -26,7 +26,7 @@ export const READ_ACTIVATIONS = `
 @Injectable()
 export class ActivationReads {
   readonly #reads = new Batch<string, ActivationState | undefined>((ids) => this.read(ids));
-  /** The numbers of ids in the statements so far. */
+  /** A histogram of the number of ids in a statement. */
   readonly batchSizes = this.#reads.sizes;
 
   constructor(private readonly dataSource: DataSource) {}

@@ -22,7 +22,8 @@ export class HeartbeatService {
 
   /**
    * Returns the activation of a verified token if its license is valid.
-   * @throws Problem the first refusal that applies, in the order of docs/contract.md#errors
+   * @throws Problem the first refusal that applies, in the order of docs/contract.md#errors; `token_invalid` if no row has the
+   *   activation, or if the machine has another active one; `unavailable` if the database or the time may be wrong
    */
   async confirm({ sub, mch }: LicenseClaims, appVersion: string, now: Date): Promise<ActivationState> {
     const replicaActivation = await this.replica.find(sub);

@@ -48,7 +48,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #hosts: DatabaseHosts | undefined;
   readonly #positions = new PrimaryPositions();
   readonly #reads = new Batch<string, ActivationState | undefined>((ids) => this.read(ids));
-  /** The numbers of ids in the statements so far. */
+  /** A histogram of the number of ids in a statement. */
   readonly batchSizes = this.#reads.sizes;
   #timer?: NodeJS.Timeout;
   /** Whether the replica can be used; undefined before the first check. */
@@ -90,7 +90,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /**
    * Reads an activation from the replica. The result may confirm a heartbeat, but not refuse one. Never throws.
-   * @returns undefined if the row is missing, the replica cannot be used, or none is configured
+   * @returns undefined if the row is missing, the replica cannot be used, or no replica is configured
    */
   find(id: string): Promise<ActivationState | undefined> | undefined {
     const isCheckOutdated = Math.abs(this.clock.now().getTime() - this.#checkedAt) > MAX_CHECK_AGE_MS;
