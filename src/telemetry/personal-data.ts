@@ -7,7 +7,7 @@ const MAC_ADDRESSES = [
   /(?<![0-9a-f])(?=[a-f.:-]*\d)[0-9a-f]{4}([.:-][0-9a-f]{4}){2}(?![0-9a-f])/i,
 ];
 /** A MAC address in a text, with one separator in the middle or none, and with a decimal digit. */
-const MAC_IN_TEXT = /(?<![0-9a-f])(?=[a-f.:-]*\d)[0-9a-f]{6}[ .:-]?[0-9a-f]{6}(?![0-9a-f])/i;
+const MAC_IN_TEXT = /(?<![0-9a-f])(?=[a-f.:-]*( [a-f]*)?\d)[0-9a-f]{6}[ .:-]?[0-9a-f]{6}(?![0-9a-f])/i;
 /**
  * In a crash frame, a MAC address without separators must have letters between digits: `decade123456` and `deadbeef0001` are
  * names in code.

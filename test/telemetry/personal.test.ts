@@ -48,6 +48,7 @@ const PERSONAL: Record<string, string[]> = {
     'en0 00:1A:2B:3C:4D:5E up',
     'en0_00:1a:2b:3c:4d:5e',
     'mac00:1a:2b:3c:4d:5e',
+    'fedcba 123456',
   ],
   'a UUID': [id, id.toUpperCase(), `{${id}}`, `Mac-${id}-x`, id.replaceAll('-', '')],
   'a digest': [hash('md5', 'x'), hash('sha1', 'x'), hash('sha256', 'x'), `sha256_${hash('sha256', 'x')}`],
