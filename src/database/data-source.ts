@@ -25,7 +25,7 @@ export class DatabaseUrl {
   constructor(readonly value: string) {}
 }
 
-/** The largest number of connections for the requests of an instance. Heartbeats need few, because they share statements. */
+/** The largest number of connections of an instance for requests, to each server. Heartbeats need few, as they share statements. */
 const POOL_SIZE = 12;
 
 // Settings that the code relies on, regardless of the defaults of the database or the role. The isolation level is READ

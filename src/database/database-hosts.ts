@@ -13,7 +13,7 @@ import {
   type KnownCluster,
 } from './host-choice.js';
 
-/** After a search without result, this time passes before the next one, so that a busy service does not flood its standbys. */
+/** After a search without result, no new connection begins another one for this time, so that standbys are not flooded. */
 const SEARCH_PAUSE_MS = 250;
 
 /** Which server a connection needs: the primary, or a standby for reads. */
@@ -70,7 +70,7 @@ export class DatabaseHosts {
     return hosts;
   }
 
-  /** The newest timeline of the database that this process has seen; undefined before the first search. */
+  /** The newest timeline of the database that this process has seen; undefined until a search has found it. */
   get timeline(): number | undefined {
     return this.#known?.timeline;
   }

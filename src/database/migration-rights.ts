@@ -48,7 +48,7 @@ export async function requireMigrationRights(dataSource: DataSource, databaseUrl
 /**
  * As `connectionRefusal`; for a role that owns the database, and not its tables or its schema, the error names the command that
  * helps.
- * @returns null if waiting may help
+ * @returns null for any other error
  */
 export async function databaseRefusal(error: unknown, databaseUrl: string): Promise<ConfigError | null> {
   const refusal = connectionRefusal(error, databaseUrl);

@@ -14,7 +14,7 @@ interface OpenDatabase {
   readonly url: string;
   /** Whether this is the database of the embedded server. */
   readonly isEmbedded: boolean;
-  /** Ends the embedded server if this process started it; otherwise does nothing. */
+  /** Ends the embedded server if this process started it or took it over; otherwise does nothing. */
   close(): Promise<void>;
 }
 
