@@ -14,7 +14,8 @@ const CANONICAL = /^[A-Z0-9]{2,12}_(?:[0-9A-HJKMNP-Z]{4}-){3}[0-9A-HJKMNP-Z]{4}$
 const WITH_UNDERSCORE = /^([A-Z0-9]{2,12})_((?:[A-Z0-9]_?){16})$/i;
 const WITHOUT_UNDERSCORE = /^([A-Z0-9]{2,12})?([A-Z0-9]{16})$/i;
 // Finds a key between other words, such as those of a mail. It must have its prefix and the underscore. Spaces in it are accepted
-// only after a dash, where a line may end: without a dash, another word of four letters could be taken for a group of the key.
+// only after a separator such as a dash, where a line may end: without one, another word of four letters could be taken for a
+// group of the key.
 const KEY_IN_TEXT = new RegExp(
   `(?<!${WORD_CHARACTER}\\p{Pd}?)[A-Za-z0-9]{2,12}_[A-Za-z0-9]{4}` +
     `(?:(?:[\\p{Pd}−ーｰ_][\\s>]{0,9})?[A-Za-z0-9]{4}){3}(?!\\p{Pd}?${WORD_CHARACTER})`,

@@ -1,7 +1,7 @@
 // How a typed or pasted license key or sign-in code is cleaned. The pages use this file too, so it imports nothing.
 
-// What mail programs, input methods and people put around and between the characters: spaces, dashes, quotes, a `>` before a quoted
-// line, the Japanese long vowel mark in place of a dash, invisible characters.
+// What mail programs, input methods and people put around and between the characters: spaces, punctuation but `_`, symbols such as
+// the `>` before a quoted line, the Japanese long vowel mark in place of a dash, invisible characters.
 const SEPARATORS = /[\s\p{Cf}\p{S}ーｰ]|(?!_)\p{P}/gu;
 // Japanese and Chinese input methods type these. No other letter or digit is mapped, because it may only look like the right one.
 const FULL_WIDTH = /[０-９Ａ-Ｚａ-ｚ＿]/g;

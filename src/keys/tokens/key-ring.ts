@@ -26,7 +26,7 @@ export interface TokenKey {
   /** Undefined if the file has only the public half, which is enough in the state `verifying`. */
   privateKey?: KeyObject;
   publicKey: KeyObject;
-  /** Checks signatures. With the private half this takes an eighth of the time (docs/decisions/0058). */
+  /** Checks signatures. With the private half this takes a sixteenth of the time (docs/decisions/0058). */
   verifier: Pick<SignerCheck, 'accepts'>;
   /** The JWS header segment, in base64url, of all tokens that this key signs. `byHeader` finds the key by this segment. */
   header: string;
