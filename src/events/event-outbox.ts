@@ -33,9 +33,10 @@ const SETTLE = `
     as o (position, error, delivered_at, given_up_at, next_attempt_at)
   where e.position = o.position`;
 
-/** The outcome of an attempt: null after an acknowledgement, otherwise the reason of the failure. */
+/** A finished attempt to send an event. */
 export interface Attempt {
   readonly event: ClaimedEvent;
+  /** Null after an acknowledgement, otherwise the reason of the failure. */
   readonly error: string | null;
 }
 

@@ -9,8 +9,9 @@ import { EntityManager } from 'typeorm';
 export const sinceCurrentHolder = (at: string): string => `coalesce(${at} > l.email_since, true)`;
 
 /**
- * Deletes the sign-in codes of an address that no license and no purchase has any more: an erasure could not find them, because a
- * license does not keep its earlier addresses. A session of the address shows nothing, and ends within 12 hours.
+ * Deletes the sign-in codes of an address that a license had, if no license and no purchase has it any more: an erasure of the new
+ * address could not find them, because a license does not keep its earlier addresses. A session of the earlier address stays. It
+ * shows nothing, and ends within 12 hours.
  */
 export async function deleteCodesOfFormerAddress(manager: EntityManager, email: string): Promise<void> {
   await execute(

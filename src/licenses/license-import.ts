@@ -20,9 +20,10 @@ const BATCH_ROWS = 2_000;
 /** The number of faults that are listed; further ones are counted. */
 const MAX_REPORTED_FAULTS = 20;
 
-// The file is long, because a row has faults of its own and others that only the database shows, and both are reported together.
+// The file is long, because an imported row has faults of its own and others that only the database shows, and both are reported
+// together.
 
-/** The columns that a file may have, in any order. */
+/** The columns that an imported file may have, in any order. */
 const COLUMNS = ['license_key', 'email', 'machines_allowed', 'expires_at', 'on_expiry'] as const;
 const REQUIRED_COLUMNS = ['license_key', 'email'] as const;
 
@@ -213,7 +214,7 @@ class LicenseWriter {
     this.#faults.push(...faults.map(({ line, text }) => `line ${line}: ${text}`));
   }
 
-  /** @returns the number of licenses @throws ImportError if there was a fault */
+  /** @returns the number of licenses @throws ImportError if there was a fault, or no license */
   finish(): number {
     const omittedCount = this.#faults.length - MAX_REPORTED_FAULTS;
     const reportedFaults = [

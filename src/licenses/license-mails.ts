@@ -14,7 +14,7 @@ import { mailableKey } from './mailable-key.js';
 
 /**
  * An SQL expression: the reason that staff gave for the release of an activation (alias `a`) of a license (alias `l`);
- * null if the holder released the activation.
+ * null if staff did not release it.
  */
 const RELEASE_REASON = `
   (select e.reason from audit_event e where e.license_id = l.id and e.action = 'activation.release'
@@ -103,7 +103,7 @@ export class LicenseMails implements OnModuleInit {
       const name = key.on_expiry === 'keep' ? names.updates : names.runs;
       facts.push([name, t(names.through, { day: language.formatLastDay(key.expires_at) })]);
     }
-    // The mail names the end of the previous key, because a holder who asks for the key again may know only that one.
+    // The mail names the last characters of the previous key, because a holder who asks for the key again may know only that one.
     const end = opening === 'replaced' || opening === 'bought' ? null : key.previous_key_hint;
     const lead =
       end === null ? texts[opening === 'imported' ? 'again' : opening] : t(texts.imported, { product, end });

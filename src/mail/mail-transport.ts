@@ -10,7 +10,7 @@ const SMTP_TIMEOUTS_MS = {
   dnsTimeout: 5_000,
 };
 
-/** Returns the transport to a mail server, which connects for each mail. @param name of this machine, for the greeting */
+/** Returns the transport to a mail server, which connects for each mail. @param name the host name in the greeting (EHLO) */
 export function smtpTransport(url: string, name: string): Transporter {
   return createTransport({
     url,
