@@ -165,7 +165,7 @@ function refuseChangedVersion(
   );
 }
 
-/** Refuses a version of `also_available` that was not published, was withdrawn, or has another minimum license expiry. */
+/** Refuses a version of `also_available` that was not published, was withdrawn, or has another image or minimum license expiry. */
 function refuseWrongOlderVersion(older: ManifestEntry, published: PublishedVersion | undefined): void {
   const name = `Version ${older.version} of also_available`;
   if (!published) throw new PublishError(`${name} was never published.`);

@@ -42,7 +42,7 @@ export class PublishedVersions {
     this.#set({ ...entryOf(content), sequence, isWithdrawn: false });
   }
 
-  /** The entry of a version (`3.2` equals `3.2.0`); undefined if it was never published, so that every license covers it. */
+  /** The entry of a version (`3.2` equals `3.2.0`); undefined if it was never published: then every license covers it. */
   find(version: string): PublishedVersion | undefined {
     return this.#versions.get(canonicalVersion(version));
   }
