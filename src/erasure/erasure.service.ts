@@ -41,7 +41,7 @@ const TIME_UNCERTAIN_RETRY_MS = 10 * 60_000;
  */
 @Injectable()
 export class ErasureService {
-  /** The ids of erased purchases and licenses, from the last read of TOMBSTONE_FILE; undefined before the first read. */
+  /** The ids of erased purchases and licenses that `loadRecords` last read from TOMBSTONE_FILE; undefined before its first call. */
   #recordedIds: ReadonlySet<string> | undefined;
 
   constructor(
@@ -65,7 +65,8 @@ export class ErasureService {
 
   /**
    * Requests the erasure for a signed-in holder.
-   * @param language of the holder's page, for both mails about the request @throws Problem `sign_in_required` if the session has ended
+   * @param language of the holder's page, for both mails about the request
+   * @throws Problem `sign_in_required` if the session has ended, `unavailable` as `request`
    */
   async requestInSession(email: string, session_id: string, language?: string): Promise<ErasureView> {
     return this.dataSource.transaction(async (manager) => {
@@ -180,7 +181,8 @@ export class ErasureService {
 
   /**
    * Carries out all requests that are due. A request that fails does not delay the others.
-   * @returns the requests that were carried out, and the errors of the others @throws TimeUncertain
+   * @returns the requests that were carried out, or cancelled in place of that (`run`), and the errors of the others
+   * @throws TimeUncertain
    */
   async runDue(audit?: AuditContext): Promise<{ completed: ErasureView[]; errors: unknown[] }> {
     const now = this.clock.now();

@@ -22,7 +22,7 @@ export interface RetentionRule {
   readonly dueCondition?: string;
   /**
    * SQL condition over the row. A row that is due, and for which it is false, is not deleted yet. `$2` is 14 days before the
-   * day of the run (`--as-of`) or before now, whichever is earlier.
+   * time of `--as-of` or before now, whichever is earlier.
    */
   readonly deleteCondition?: string;
 }

@@ -60,7 +60,7 @@ export class RetentionService {
    * than 11 months ago, deletes rows that are due, rewrites files and records the run.
    * @param asOf the time for which the policy is applied; by default the current time
    * @returns null if another run is in progress, also one of another instance
-   * @throws TimeUncertain if the clocks differ; a dry run does not compare them
+   * @throws TimeUncertain if the time is uncertain; a dry run does not check this
    */
   async run(asOf?: Date, options: RunOptions = {}): Promise<RetentionReport | null> {
     return withMaintenanceConnection(this.databaseUrl.value, async (dataSource) => {
