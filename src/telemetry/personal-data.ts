@@ -13,7 +13,7 @@ const MAC_IN_TEXT = /(?<![0-9a-f])(?=[a-f.:-]*( [a-f]*)?\d)[0-9a-f]{6}[ .:-]?[0-
  * names in code.
  */
 const MAC_IN_CRASH_FRAME = /(?<![0-9a-f])(?=[a-f]*\d+[a-f]+\d)[0-9a-f]{12}(?![0-9a-f])/i;
-/** A UUID with hyphens, underscores, spaces or nothing between its parts, so the pattern also matches a digest of 32 digits. */
+/** A UUID with `-`, `_` or a space between its groups, or 32 hex digits in a row, as in a digest. */
 const UUID = /[0-9a-f]{8}([-_ ]?[0-9a-f]{4}){3}[-_ ]?[0-9a-f]{12}|[0-9a-f]{32}/i;
 
 /**

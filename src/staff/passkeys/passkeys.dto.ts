@@ -14,7 +14,10 @@ export class PasskeyRenameRequest {
   name!: string | null;
 }
 
-/** The answer of an authenticator. Its id is base64url of at most 1,023 bytes. The WebAuthn library validates the other members. */
+/**
+ * The answer of an authenticator. WebAuthn allows an id of 1,023 bytes, which are 1,364 characters of base64url. The WebAuthn
+ * library validates the other members.
+ */
 export interface PasskeyAnswer {
   readonly id: string;
   readonly response: Readonly<Record<string, unknown>>;

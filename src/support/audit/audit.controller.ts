@@ -25,7 +25,7 @@ export class AuditController {
     return readAuditPage(this.dataSource, await this.toFilter(query));
   }
 
-  /** The values for `actor_id` and `action` with which events are stored. */
+  /** The values for `actor_id` and `action` that select at least one event. */
   @Get('filters')
   async filters() {
     const actors = await readActors(this.dataSource);

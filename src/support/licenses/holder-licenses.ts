@@ -11,7 +11,10 @@ import { problem } from '../../http/problems/problem.js';
 import type { LicenseStatus } from '../../licenses/license.rules.js';
 import { LICENSE_STATUS } from '../../licenses/license-status.js';
 
-/** `issued`: the newest first. `status`: active, suspended, revoked, refunded. `expiry`: the next to expire first, those without expiry last. */
+/**
+ * `issued`: the newest first. `status`: active, suspended, revoked, refunded. `expiry`: the earliest first, those without an expiry
+ * last.
+ */
 export const LICENSE_SORTS = ['issued', 'status', 'expiry'] as const;
 
 export interface HolderLicensesFilter {
