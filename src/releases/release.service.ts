@@ -108,7 +108,7 @@ export class ReleaseService {
   }
 }
 
-/** Whether an activation ended before its license got its current address; the negation of `sinceCurrentHolder` in SQL. */
+/** Whether an activation ended before its license got its current address: the opposite of `sinceCurrentHolder` in SQL. */
 const isOfFormerHolder = ({ ended_at }: Activation, { email_since }: License): boolean =>
   ended_at !== null && email_since !== null && ended_at <= email_since;
 
