@@ -72,6 +72,7 @@ export class ProcessMetrics implements MetricsSource, OnApplicationShutdown {
   private readDelays() {
     const delay = this.#delay;
     const delays = Object.entries(PERCENTILES).map(([stat, percentile]) => {
+      // A sample is the time from one timer to the next, which includes the interval.
       const milliseconds = delay.percentile(percentile) / 1e6 - SAMPLE_INTERVAL_MS;
       return [{ stat }, Math.max(0, milliseconds) / 1000] as const;
     });

@@ -77,7 +77,7 @@ export class WarningsService implements OnModuleInit {
     return { ages, mail, erasures, events, is_secret_current };
   }
 
-  /** The warnings, one sentence each, without personal data, within a second. The database is read at most once a second. */
+  /** The warnings, without personal data, within a second. Calls of this method read the database at most once a second. */
   async readWarnings(): Promise<string[]> {
     return this.derive(
       await withTimeout(this.#sharedState.get(), REQUEST_TIMEOUTS_MS.probe).catch(() => null),
