@@ -112,7 +112,7 @@ export class DatabaseHosts {
   async #search(): Promise<Host> {
     const states: HostState[] = this.#hosts.map((host) => ({ ...host }));
     await new Promise<void>((resolve) => {
-      const asked = this.#hosts.map(async (host, index) => {
+      const requests = this.#hosts.map(async (host, index) => {
         states[index] = await askHost(host.url).then(
           (answer) => ({ ...host, answer }),
           (error: unknown) => ({ ...host, error }),
@@ -120,7 +120,7 @@ export class DatabaseHosts {
         // A primary on a newer timeline than this process has seen was just promoted, so the other hosts need not answer.
         if (this.#isPromoted(states[index])) resolve();
       });
-      void Promise.all(asked).then(() => resolve());
+      void Promise.all(requests).then(() => resolve());
     });
     this.#states = states;
     const chosen = this.#choose(states);

@@ -123,7 +123,8 @@ export class RetentionService {
     const endedActivationCount = await steps.run('activation', () =>
       endActivations(runner, minDate(asOf, now), now),
     );
-    // The oldest day that remains in each table, which `/privacy/data` shows.
+    // The oldest day that remains in each table, which `/privacy/data` shows. A day after `asOf`, such as that of an expiry, is
+    // left out.
     const oldest: Record<string, string> = {};
     const deleted = await this.forEachRule(steps, onProgress, async (rule) => {
       const rows = await deleteExpired(runner, rule, { asOf, now });

@@ -115,6 +115,7 @@ const MAX_IPV6_PARTS = 8;
 // Returns whether a text contains an IPv6 address, also after a label (`en0:cafe:fe80::1`), before a port or a word, and at
 // the end of a sentence.
 function containsIPv6(part: string): boolean {
+  // At single colons: `::` stays within its part.
   const parts = part.split(/(?<!:):(?!:)/);
   return parts.some((_, from) => {
     const rest = parts.slice(from, from + MAX_IPV6_PARTS);
