@@ -88,7 +88,7 @@ function readLimbs(bytes: Buffer, limbs: Float64Array): void {
 /** Returns one limb of a number in bytes. Bytes behind its end count as 0, because `undefined` does in a bitwise operation. */
 function limbAt(bytes: Buffer, index: number): number {
   const bit = index * LIMB_BITS;
-  const at = bit >> 3;
-  const word = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
+  const byte = bit >> 3;
+  const word = bytes[byte]! | (bytes[byte + 1]! << 8) | (bytes[byte + 2]! << 16) | (bytes[byte + 3]! << 24);
   return (word >>> (bit & 7)) & (LIMB - 1);
 }
