@@ -59,7 +59,9 @@ export class DataMetrics implements MetricsSource {
         if (!this.#state) return null;
         const { telemetry, telemetry_inbox, ended_activation } = this.#state.ages;
         const oldest = Object.entries({ telemetry, telemetry_inbox, ended_activation });
-        return oldest.flatMap(([of, day]) => (day === null ? [] : [[{ of }, this.daysSince(day)] as const]));
+        return oldest.flatMap(([kind, day]) =>
+          day === null ? [] : [[{ of: kind }, this.daysSince(day)] as const],
+        );
       },
     );
     registry.gauge(
