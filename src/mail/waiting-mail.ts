@@ -29,7 +29,7 @@ export interface WaitingMail {
   readonly untried: number;
   /**
    * Waiting mails that have been due for five minutes and are not being sent. Sign-in codes do not count: only codes to the address
-   * of a license take time, so the public warning about late mails would reveal whether an address has one.
+   * of a license take time, so the public warning about late mails would reveal whether an address has a license.
    */
   readonly late: number;
   /** Mails with a failed attempt, including those after their last attempt. */
