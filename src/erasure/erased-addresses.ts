@@ -53,7 +53,7 @@ export async function findErasedAddresses(
       address && at && at > searchedSince && !erasure_request.some((id) => knownIds.has(id)),
   );
   if (unknownErasures.length === 0) return [];
-  // The time of the latest erasure of an address, by its hash, which is what `address` in the tombstone file is.
+  // The time of the last erasure of each address, by the keyed hash of the address (`ErasedIds.address`).
   const erasedAt = new Map<string, Date>();
   for (const { address, at } of unknownErasures) {
     const latest = erasedAt.get(address!);

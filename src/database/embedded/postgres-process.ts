@@ -147,7 +147,7 @@ const environment = { PATH: process.env['PATH'] ?? '', LC_ALL: 'C', TZ: 'UTC' };
 
 /**
  * Loads the package with the PostgreSQL programs of this platform, which an installation from the archive lacks.
- * @returns the paths of the programs @throws ConfigError if it is missing
+ * @returns the paths of the programs @throws ConfigError if the package is missing
  */
 export async function binaries(): Promise<{ initdb: string; postgres: string }> {
   const platform = `${process.platform}-${process.arch}`;
