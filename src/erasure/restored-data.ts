@@ -5,8 +5,8 @@ import type { ErasedIds } from './erased-ids.js';
 
 /**
  * Removes erased personal data that a restored backup contains again. A license that got its present address after the erasure is
- * not changed. If the tombstone file names a purchase but not its license, the license belonged to another holder when the
- * erasure ran: its restored address is removed, and the license stays valid.
+ * not changed. If the tombstone file names a purchase but not its license, and both have the same address again, the license
+ * belonged to another holder when the erasure ran: its restored address is removed, and the license stays valid.
  */
 export async function reapplyErasures(
   manager: EntityManager,

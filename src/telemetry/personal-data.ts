@@ -25,7 +25,7 @@ const LICENSE_KEYS = [
   /(?<![0-9A-Za-z])[0-9A-Z]{4}([-_. ][0-9A-Z]{4}){3}(?![0-9A-Za-z])/,
   /[0-9a-z]{2,12}[_-](?=[a-z_.-]{0,18}\d)[0-9a-z]{4}([-_.][0-9a-z]{4}){3}(?![0-9a-z])/i,
 ];
-/** A signed token begins with `{"` in base64url. The pattern also matches a truncated token. */
+/** A signed token begins with `{"` in base64url. The pattern also matches a token that is cut off after its first dot. */
 const TOKEN = /(?<![0-9A-Za-z])eyJ[\w-]*\.[\w-]/;
 
 /** Default names of computers: `Janes-MacBook-Pro`, `MacBook-Pro-von-Jane`, `DESKTOP-AB12CD3`. */

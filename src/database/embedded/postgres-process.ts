@@ -77,7 +77,8 @@ export async function launch(
   for (;;) {
     const outcome = await launchOnce(cluster, logFile, settings, await freePort(port, '127.0.0.1'));
     if (typeof outcome !== 'string') return outcome;
-    // Another program has taken the port meanwhile, or children of a killed server still use its shared memory.
+    // Another program has taken the port meanwhile, children of a killed server still use its shared memory, or a server that is
+    // ending still has its lock file.
     const isTemporary = /could not create any TCP|still in use|lock file .* already exists/.test(outcome);
     if (!isTemporary || Date.now() > deadline) throw startError(outcome);
     await pause(200);
