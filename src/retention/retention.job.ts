@@ -5,7 +5,7 @@ import { AppLogger } from '../core/logger.js';
 import { ErasureService } from '../erasure/erasure.service.js';
 import { RetentionService, type RetentionReport } from './retention.service.js';
 
-/** Time limit of each step of a run, so that a connection that was lost without an error does not block later runs. */
+/** Time limit of `RetentionService.run`, and of the erasures after it: a connection lost without an error blocks no later run. */
 const STEP_TIMEOUT_MS = 30 * 60_000;
 /** The longest time that a shutdown waits for a run in progress. */
 const SHUTDOWN_WAIT_MS = 2_000;

@@ -69,6 +69,7 @@ export class RetentionService {
       const now = this.clock.now();
       if (!options.dryRun && !(await isTimeCertain(this.clock, runner, now))) throw new TimeUncertain();
       const effectiveAsOf = asOf ?? now;
+      // A step that waits longer for a lock fails, and the next hourly run repeats it.
       await execute(runner, "set lock_timeout = '5s'");
       if (!(await tryLock(runner, 'retention'))) return null;
       try {

@@ -117,6 +117,7 @@ export async function rewriteTable(runner: QueryRunner, table: string, now: Date
     await execute(runner, `set lock_timeout = ${LOCK_TIMEOUT_MS}; set maintenance_work_mem = '128MB'`);
     await withLockRetries(() => execute(runner, `vacuum (full) ${table}`));
   } finally {
+    // The value for the other statements of the run (`RetentionService.run`).
     await execute(runner, "set lock_timeout = '5s'");
   }
   await execute(runner, 'update file_rewrite set rewritten_at = $2 where table_name = $1', [table, now]);
