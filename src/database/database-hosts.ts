@@ -13,7 +13,7 @@ import {
   type KnownCluster,
 } from './host-choice.js';
 
-/** After a search without result, no new connection begins another one for this time, so that standbys are not flooded. */
+/** After a search without result, new connections fail for this time without another search, so that standbys are not flooded. */
 const SEARCH_PAUSE_MS = 250;
 
 /** Which server a connection needs: the primary, or a standby for reads. */
