@@ -4,8 +4,8 @@ import { SMALL_CELL_THRESHOLD } from './suppress-small-cells.js';
 import { DIMENSIONS } from './telemetry.fields.js';
 
 /**
- * The number of heartbeats with one value, with a pair of values (each under the name of its field), or with any other value.
- * A null value means that the client did not send the field, or sent an invalid value.
+ * The number of heartbeats with one value, with a pair of values (each under the name of its field), or with any of the values that
+ * are not shown (`other`). A null value means that the client did not send the field, or sent an invalid value.
  */
 type CellView = { readonly heartbeats: number } & Readonly<Record<string, string | number | boolean | null>>;
 
