@@ -41,8 +41,8 @@ export class HolderDataController {
   }
 
   /**
-   * Answers `not_found` if no erasure request waits, for example because it is already carried out, or if another request waits than
-   * the page showed (`id`): all tabs of a browser share one session, so another holder may have signed in since then.
+   * Answers `not_found` if no erasure request waits, for example because it is already carried out, or if another request waits
+   * than the page showed (`id`): all tabs of a browser share one session, so another holder may have signed in since then.
    */
   @Delete('erasure')
   @RequiresMailedCode()
