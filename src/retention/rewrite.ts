@@ -91,7 +91,7 @@ const COUNT_OLD_TRANSACTIONS = `
     where pid <> pg_backend_pid() and (datname = current_database() or datname is null)
     union all select xmin from pg_replication_slots
     union all select transaction from pg_prepared_xacts where database = current_database()
-  ) holder where age(oldest) > age($1::text::xid)`;
+  ) blocker where age(oldest) > age($1::text::xid)`;
 
 /**
  * Waits until no transaction can read rows that were deleted before this call, so that a rewrite removes all of them.
