@@ -94,7 +94,7 @@ class BailingEnvironment extends ProcessEnvironment {
 }
 
 const idOf = (path, index) => `${relative(path)}#${String(index)}`;
-/** The id of code that runs outside of tests: the statements of a file, and its hooks. */
+/** The id of code that runs outside of tests: the statements of a file, and its `beforeAll` and `afterAll`. */
 const idOfLoading = (path) => `${relative(path)}#load`;
 const relative = (path) => path.slice(root.length).replace(/^\//, '');
 

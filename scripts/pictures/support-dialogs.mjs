@@ -33,7 +33,7 @@ export async function takeConflict(shoot, page, changeMeanwhile) {
   await dialog.waitFor({ state: 'detached' });
 }
 
-/** Takes a picture of the release of all requests of the queue. */
+/** Takes a picture of the dialog that releases the machines of all shown requests, and cancels it. */
 export async function takeBatchRelease(shoot, page) {
   await page.getByRole('checkbox', { name: 'Select all shown' }).check();
   await takeDialog(

@@ -38,7 +38,7 @@ export function initCommand(mooring: Command): void {
       printMessage(
         `Fill in ${namesToFillIn.join(', ')} in ${settingsFile}: the service does not start without them.`,
       );
-      printMessage('Keep a copy of both where no one else can read it.');
+      printMessage('Keep a copy of this file and of the token keys where no one else can read it.');
     });
 }
 

@@ -22,5 +22,5 @@ export function smtpTransport(url: string, name: string): Transporter {
   });
 }
 
-/** Returns the transport that makes the bytes of a mail, for a file. */
+/** Returns a transport that sends nothing: it makes the bytes of a mail, which the mailer writes to a file. */
 export const fileTransport = () => createTransport({ streamTransport: true, buffer: true, newline: 'unix' });

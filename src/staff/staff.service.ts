@@ -25,8 +25,8 @@ const SELECT_STAFF = `
   from staff s`;
 
 /**
- * Staff accounts of the vendor (docs/contract.md#staff). A change of the support API names the admin who makes it
- * (`actingAdminId`), and is `forbidden` if this admin was removed or got another role meanwhile. A command names none.
+ * Staff accounts of the vendor (docs/contract.md#staff). For a change through the support API, `actingAdminId` is the admin who
+ * makes it; the change is `forbidden` if this admin was removed or got another role meanwhile. A command passes none.
  */
 @Injectable()
 export class StaffService {

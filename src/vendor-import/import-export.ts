@@ -114,7 +114,10 @@ class Importer<Row extends SourceRow> {
     };
   }
 
-  /** Notes a row. @returns where the first row of its key is, if it is another one, and how this row differs from it */
+  /**
+   * Remembers the first row of each key. @returns undefined for it. For a later row: the place of the first one, whether both
+   * have the same address and transaction, and whether the later one has a higher state of the purchase
+   */
   #earlierRow({
     place,
     id,

@@ -103,7 +103,7 @@ test('a table without comments, such as one of an operator, is described by its 
   });
 });
 
-test('each table keeps its description when the inboxes exchange their names', async () => {
+test('each table keeps its description when the two inbox tables exchange their names', async () => {
   const descriptions = async () => [...(await tables())].map(([name, { what }]) => [name, what]);
   const before = await descriptions();
   const inbox = () => service.sql(`select 'telemetry_inbox'::regclass::oid as oid`);
@@ -116,7 +116,7 @@ test('each table keeps its description when the inboxes exchange their names', a
   await service.sql('truncate telemetry');
 });
 
-test('a description that was changed is in English in each language, and reported as such', async () => {
+test('a description that was changed is in English in each language, and listed as untranslated', async () => {
   const comment = (text: string) => service.sql(`comment on table staff is '${text}'`);
   await comment('People of the vendor.');
   const { json } = await read('?language=de');

@@ -69,7 +69,7 @@ test('telemetry of a day that is years past is moved out of the inbox and delete
 test.each([
   ['2025-02-10', 2029],
   ['2036-05-10', 2034],
-])('a run for %s in December %i also creates the partitions of the current months', async (asOf, year) => {
+])('a run with the as_of %s in December %i also creates the partitions from then on', async (asOf, year) => {
   const clock = new FakeClock(new Date(`${year}-12-31T23:30:00Z`));
   await harness.run(`${asOf}T12:00:00Z`, harness.instance(clock));
   const currentMonths = [`${year}_12`, `${year + 1}_01`, `${year + 1}_02`, `${year + 1}_03`];

@@ -10,16 +10,17 @@ export interface LoadLimits {
   readonly waitingMs: number;
   /** The time after which a request that waits for a slot is refused. */
   readonly maxQueuedMs: number;
-  /** The largest number of requests in progress, however fast the service is, and of requests that wait for a slot. */
+  /** The largest number of requests in progress, however fast the service is, and again of those that wait for a slot. */
   readonly concurrentRequests: number;
 }
 
 /**
- * While requests can wait for a slot, at most as many are in progress as the service answers in this part of `waitingMs`. More would
- * only wait for each other, and each would take more processor time: the garbage collector copies objects that are in use for longer.
+ * While requests can wait for a slot, at most as many are in progress as the service answers in this part of `waitingMs`. More
+ * would only wait for each other, and each would take more processor time: the garbage collector copies objects that are in use
+ * for longer.
  */
 const WAIT_SHARE = 1 / 8;
-/** The same for requests that cannot wait: they are refused later than others wait, so that a short pause of the database refuses none. */
+/** The same for requests that cannot wait: they are refused. It is larger, so that a short pause of the database refuses none. */
 const REFUSAL_SHARE = 1 / 2;
 /** At least this many requests may be in progress, however slowly the service answers. */
 const MIN_CONCURRENT_REQUESTS = 100;
@@ -29,7 +30,8 @@ const BACKGROUND_SHARE = 0.8;
 const PERSON_FACTOR = 2;
 /**
  * Refusals for each answered request, at most, so that answers keep about 70 % of the processor time. When more requests arrive,
- * their connections wait in the kernel, which ignores those for which its queue has no space.
+ * their connections wait in the kernel, which ignores those for which its queue has no space. Refusals at `concurrentRequests` and
+ * after a wait for a slot are not limited.
  */
 const REFUSALS_PER_ANSWER = 2;
 /** Refusals that may follow each other without an answer. */

@@ -7,8 +7,9 @@ import type { MetricsRegistry, MetricsSource } from './registry.js';
 import { WarningsService, type MonitoredState } from '../warnings/warnings.service.js';
 
 /**
- * The metrics of the data, which each scrape reads from the database. While the database does not answer, `mooring_database_up`
- * is 0, the warnings say so, and the values read from the database are absent, so that no scrape shows old ones.
+ * The metrics of the data. Each scrape reads them from the database, except the expiry of the manifest. While the database does
+ * not answer, `mooring_database_up` is 0, the warnings say so, and the values read from the database are absent, so that no
+ * scrape shows old ones.
  */
 @Injectable()
 export class DataMetrics implements MetricsSource {

@@ -44,14 +44,14 @@ def check_base_url(base_url: str) -> SplitResult:
 class Connector:
     """Makes one connection for each call: a shared one would show which license reads the manifest.
 
-    Raises ValueError for a `ca_file` that cannot be read or holds no certificate.
+    Raises ValueError for a `ca_file` that cannot be read or holds no certificate, unless `ssl_context` is given.
     """
 
     service: SplitResult
     ca_file: Optional[str] = None
     """A PEM file whose certificates are trusted in addition to those of the system."""
     ssl_context: Optional[ssl.SSLContext] = None
-    """Replaces the context of the client, with all of its trust."""
+    """Is used instead of the context of the client: only what it trusts is trusted, and `ca_file` is not read."""
     proxies: Optional[Mapping[str, str]] = None
     """By scheme, such as `{"https": "http://proxy:8080"}`. None: the settings of the system, read for each call; `{}`: no proxy.
 
