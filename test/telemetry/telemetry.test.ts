@@ -175,15 +175,19 @@ test('if the database does not store the block in time, the heartbeat is confirm
   const { failed } = blocks;
   const query = pool.query.bind(pool) as (statement: { name?: string }) => Promise<unknown>;
   const insert = Promise.withResolvers<never>();
-  const answer = (statement: { name?: string }) =>
-    statement.name === 'insert telemetry' ? insert.promise : query(statement);
-  const spy = jest.spyOn(pool, 'query').mockImplementation(answer as typeof pool.query);
+  const answer = jest.fn((statement: { name?: string }) =>
+    statement.name === 'insert telemetry' ? insert.promise : query(statement),
+  );
+  const querySpy = jest.spyOn(pool, 'query').mockImplementation(answer as typeof pool.query);
+  // The confirmation takes no time by this clock. Otherwise no time would be left for the insert on a slow machine.
+  const clockSpy = jest.spyOn(performance, 'now').mockReturnValue(performance.now());
   try {
     const result = await withLimits({ telemetry: 100 }, () => send(EVERY_FIELD));
     expect(result).toEqual({ stored: false, dropped: [] });
     expect(blocks.failed).toBe(failed + 1);
+    expect(answer).toHaveBeenCalledWith(expect.objectContaining({ name: 'insert telemetry' }));
   } finally {
-    spy.mockRestore();
+    for (const spy of [querySpy, clockSpy]) spy.mockRestore();
     insert.reject(new Error('never'));
   }
 });
