@@ -21,7 +21,8 @@ export async function stopRecording(dataSource: DataSource, audit: AuditContext,
   );
 }
 
-// To change a trigger, the statement waits for the writers of its table, and later writers wait for it. So its wait is short.
+// `record_events` enables or disables triggers. For that it waits for the writers of their tables, and later writers wait for it.
+// So its own wait is limited.
 async function setRecording(manager: EntityManager, isRecording: boolean, now: Date): Promise<void> {
   await execute(manager, `set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
   await execute(manager, 'select record_events($1, $2)', [isRecording, now]);

@@ -143,7 +143,7 @@ test('a purchase whose row was deleted and that is reported as paid again keeps 
   expect((await mails(service)).length).toBe(sent);
 });
 
-test('a purchase that the database lost gets the license imported with its key, and its refund ends that license', async () => {
+test('a report of a purchase that the database lost finds the license imported with its key, and a refund ends that license', async () => {
   const { license_id } = service.app.get(LicenseKeys).purchaseIds('lost');
   const { key_hash } = service.app.get(LicenseKeys).derive(license_id, 1);
   const { license_id: imported } = await service.issue({ email: 'eve@buyer.example' });

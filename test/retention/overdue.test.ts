@@ -133,7 +133,7 @@ describe('a retention run that never finishes', () => {
     await job.whenIdle();
   }
   const START = Date.parse('2026-11-20T13:00:00Z');
-  // `mooring status` uses the system clock, and would warn that the files of tables, last rewritten at the test's time, are too old.
+  // `mooring status` uses the system clock, and would warn that tables were last rewritten too long ago: at the time of the test.
   beforeEach(() => service.sql('delete from retention_run; delete from file_rewrite'));
 
   /** Creates a trigger that executes a statement when a run records its end. */

@@ -1,6 +1,6 @@
 import { CommandError } from '../terminal/output.js';
 
-/** The largest size of one document. A longer one, such as a file with a single list of all licenses, would fill the memory. */
+/** The largest size of one document. A longer one, such as an object with the list of all licenses, would fill the memory. */
 const MAX_DOCUMENT_CHARACTERS = 64 * 1024 * 1024;
 
 /** A JSON value of a file, and the line in which it begins. */
@@ -12,7 +12,7 @@ export interface JsonDocument {
 /**
  * Reads the JSON values of a file one after the other: pages of an API that were saved one behind the other, JSON Lines, or the
  * items of one list. The values are parsed one at a time, so the memory does not grow with the file.
- * @throws CommandError with the line of a value that is not JSON
+ * @throws CommandError if the text is not JSON or no list of objects, or if a value is too large or incomplete
  */
 export async function* jsonDocuments(
   chunks: AsyncIterable<string>,

@@ -98,7 +98,8 @@ async function importRows(file: FileHandle, path: string, command: Command): Pro
   const columns = importColumns(header.value?.cells ?? []);
   // `await` keeps the rows open until they are read.
   return await withDatabase(async (context) => {
-    // An empty database stores the check value of its secret here, because imported keys are not derived from the secret.
+    // This stores the check value of LICENSE_KEY_SECRET in an empty database. Later the imported keys would not match the secret,
+    // because they are not derived from it.
     await openLicenseKeys(context);
     return importLicenses(context, columns, rows, auditContextOf(command));
   });

@@ -29,7 +29,7 @@ export function HolderView({ id, list }: Props) {
   const show = (change: Partial<HolderList>) =>
     (location.hash = holderHref(id, { ...list, cursor: '', ...change }));
   useEffect(() => {
-    // A link to another page disappears with the page that it is on.
+    // A link to another part of the list is removed with the part that it belongs to, and with it the focus.
     if (document.activeElement === document.body) moveFocus(document.querySelector('h1'));
   }, [list.cursor]);
   return (

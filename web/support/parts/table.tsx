@@ -29,7 +29,7 @@ interface Props<Row> {
 /** The `id` attribute of a row, by which the focus can be moved to it. */
 export const rowId = (id: string) => `row-${id}`;
 
-/** A table of rows that can get the focus. On a narrow screen each cell has the name of its column. */
+/** A table of rows that can get the focus. On a narrow screen a cell has the name of its column, unless the column hides it. */
 export function Table<Row>({ caption, columns, rows, idOf, changed = [], hasRowShortcuts }: Props<Row>) {
   return (
     <StackedTable
