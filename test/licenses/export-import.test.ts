@@ -443,7 +443,12 @@ describe('a wrong use is refused in one sentence', () => {
       2,
       /^--only names A twice\.$/,
     ],
-    ['options of the other import', ['x.csv', '--dry-run'], 2, /^The other options need --from or --map/],
+    [
+      'an option of the other import',
+      ['x.csv', '--on-expiry', 'stop'],
+      2,
+      /^--on-expiry needs --from or --map/,
+    ],
     ['--send with a file', ['x.csv', '--send'], 2, /^--send is for licenses that are imported already/],
     [
       '--send for a part of the licenses',

@@ -73,8 +73,11 @@ async function chooseImport(
   }
   if (file === undefined) throw new UsageError('Give the file to import.');
   if (isOfAnotherVendor(options)) return importExportFile(file, options, command);
-  if (EXPORT_OPTIONS.some((name) => options[name] !== undefined))
-    throw new UsageError('The other options need --from or --map, which say how the file is read.');
+  const exportOption = EXPORT_OPTIONS.find((name) => options[name] !== undefined);
+  if (exportOption) {
+    const name = exportOption.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    throw new UsageError(`--${name} needs --from or --map, which say how the file is read.`);
+  }
   return importFile(file, command);
 }
 
