@@ -4,7 +4,7 @@ import { ON_EXPIRY } from '../../core/config.js';
 import { importColumns, importLicenses, ImportError } from '../../licenses/license-import.js';
 import { IMPORT_FIELDS, VENDORS } from '../../vendor-import/vendors.js';
 import { openLicenseKeys, withDatabase } from '../context/command-context.js';
-import { choiceOption, machines, ON_EXPIRY_TEXT, wholeNumber } from '../terminal/options.js';
+import { choiceOption, machines, ON_EXPIRY_TEXT, typedOption, wholeNumber } from '../terminal/options.js';
 import { fromWorkingDirectory } from '../terminal/files.js';
 import { auditContextOf, print, printMessage, UsageError } from '../terminal/output.js';
 import { csvRows, openFile } from './csv-rows.js';
@@ -74,10 +74,10 @@ async function chooseImport(
   if (file === undefined) throw new UsageError('Give the file to import.');
   if (isOfAnotherVendor(options)) return importExportFile(file, options, command);
   const exportOption = EXPORT_OPTIONS.find((name) => options[name] !== undefined);
-  if (exportOption) {
-    const name = exportOption.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    throw new UsageError(`--${name} needs --from or --map, which say how the file is read.`);
-  }
+  if (exportOption)
+    throw new UsageError(
+      `${typedOption(exportOption)} needs --from or --map, which say how the file is read.`,
+    );
   return importFile(file, command);
 }
 

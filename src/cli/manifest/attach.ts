@@ -6,6 +6,7 @@ import { assembleManifest, type ManifestSignature } from '../../keys/manifests/s
 import { knownManifestKeys, publisherConfig } from './signing-keys.js';
 import { writeManifest } from './signing.js';
 import { fileError, fromWorkingDirectory, refuseExisting } from '../terminal/files.js';
+import { typedOption } from '../terminal/options.js';
 import { CommandError, UsageError } from '../terminal/output.js';
 
 const SIGNATURE_BYTES = 64;
@@ -46,8 +47,9 @@ export async function attachSignatures(
 function refuseOtherOptions(others: Readonly<Record<string, unknown>>): void {
   const [name] = Object.keys(others).filter((option) => !COMMON_OPTIONS.includes(option));
   if (!name) return;
-  const option = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  throw new UsageError(`--${option} cannot be used with --attach: the content was fixed by --prepare.`);
+  throw new UsageError(
+    `${typedOption(name)} cannot be used with --attach: the content was fixed by --prepare.`,
+  );
 }
 
 /** Finds the key of a signature, and adds its id. All keys are tried, because a signature does not name its key. @throws CommandError */

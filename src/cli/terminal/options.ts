@@ -34,6 +34,10 @@ export const machines = fieldOption('--machines', machinesAllowedField.parseText
 export const reason = fieldOption('--reason', reasonField.parse);
 export const appVersion = fieldOption('--version', appVersionField.parse);
 
+/** Returns an option as it is typed, from its name in the parsed options: `--on-expiry` of `onExpiry`. */
+export const typedOption = (name: string) =>
+  `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
 /** Creates an option whose value is one of these texts, which its help and the completion of the shells list. */
 export function choiceOption(flags: string, description: string, allowed: readonly string[]): Option {
   const option = new Option(flags, description);
