@@ -17,7 +17,10 @@ const MAX_REMOVAL_MS = 30_000;
 /** Runs Jest. @param options of the process, such as its environment @returns the counts of tests, and the output if piped */
 export async function jest(args, options = {}) {
   const parent = temporaryFolder();
-  for (const name of readdirSync(parent)) if (isLeftOver(name)) removeFolder(join(parent, name));
+  for (const name of readdirSync(parent)) {
+    const [, pid] = FOLDER_NAME.exec(name) ?? [];
+    if (pid && hasEnded(Number(pid))) removeFolder(join(parent, name)); // It would keep some hundred megabytes of memory.
+  }
   const directory = mkdtempSync(join(parent, `mooring-test-${process.pid}-`));
   process.once('exit', () => removeFolder(directory));
   // The same mode as /tmp, because PostgreSQL runs as another user if the tests run as root.
@@ -54,9 +57,7 @@ export function temporaryFolder() {
   }
 }
 
-/** Whether this is the folder of a run that was killed. It would keep some hundred megabytes of memory. */
-function isLeftOver(name) {
-  const pid = Number(FOLDER_NAME.exec(name)?.[1] ?? process.pid);
+function hasEnded(pid) {
   try {
     process.kill(pid, 0);
     return false;
