@@ -34,7 +34,8 @@ export function afterCallMs(
 
 /**
  * Delay from the start to the first heartbeat (docs/clients.md#the-timers). It is longer than two minutes, so that an
- * application in a crash loop sends nothing. The bounds are far apart, so that machines that start together do not send at once.
+ * application in a crash loop sends nothing. The bounds are far apart, so that machines that start together send at different
+ * times.
  */
 export function firstHeartbeatMs(random: number): number {
   return between(2.5 * MINUTE_MS, 8 * MINUTE_MS, random);

@@ -10,7 +10,7 @@ export interface LoadLimits {
   readonly waitingMs: number;
   /** The time after which a request that waits for a slot is refused. */
   readonly maxQueuedMs: number;
-  /** The largest number of requests in progress, however fast the service is, and again of those that wait for a slot. */
+  /** The largest number of requests in progress, however fast the service is. As many more may wait for a slot. */
   readonly concurrentRequests: number;
 }
 

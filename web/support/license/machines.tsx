@@ -20,7 +20,7 @@ import {
 import { MachinesInUse } from './machines-in-use.js';
 
 const texts = messages.machines;
-/** With more activations, including those that have ended, a filter is shown. */
+/** With more activations, including ended ones, a filter is shown. */
 const MAX_WITHOUT_FILTER = 10;
 
 interface Props {
