@@ -1,4 +1,5 @@
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import {
   command,
   ensureBundled,
@@ -26,8 +27,23 @@ export const runBench = (url, parseOptions, run) =>
     return (await step(node24(), [fileURLToPath(url), ...process.argv.slice(2)])).code;
   });
 
-/** Describes a command-line option with a text value, for `parseArgs`. */
+/** Describes a command-line option with a text value, for `readOptions`. */
 export const option = (defaultValue) => ({ type: 'string', default: defaultValue });
+
+/**
+ * Reads the command line. @param options as `parseArgs` takes them
+ * @throws ScriptError that lists the options, if the command line has another one, such as --help
+ */
+export function readOptions(options) {
+  try {
+    return parseArgs({ options }).values;
+  } catch ({ message }) {
+    const list = Object.entries(options).map(([name, { default: value }]) =>
+      value === undefined ? `--${name}` : `--${name} (by default ${value})`,
+    );
+    throw new ScriptError(`${message}\nThe options are ${list.join(', ')}.\nbench/README.md describes them.`);
+  }
+}
 
 /** Converts options to whole numbers above 0. @throws ScriptError if an option is not one */
 export const parseWholeNumbers = (options) =>

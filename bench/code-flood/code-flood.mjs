@@ -3,9 +3,8 @@
 // a service in production mode with a slow mail server.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { ScriptError } from '../../scripts/prepare.mjs';
-import { option, parseWholeNumbers } from '../command.mjs';
+import { option, parseWholeNumbers, readOptions } from '../command.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
 import { report } from './report.mjs';
 
@@ -23,7 +22,7 @@ function parseOptions() {
     seconds: option('5'),
     write: { type: 'boolean' },
   };
-  const { rate, rounds, seconds, write } = parseArgs({ options }).values;
+  const { rate, rounds, seconds, write } = readOptions(options);
   const numbers = parseWholeNumbers({ rate, rounds, seconds });
   // A purchase is reported after each second but the last.
   if (numbers.seconds < 2) throw new ScriptError('--seconds must be at least 2.');

@@ -2,9 +2,8 @@
 // [--seconds N] [--connections N] [--activations N] [--only KIND[,KIND]] [--profile] [--write].
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { root, ScriptError } from '../../scripts/prepare.mjs';
-import { option, parseWholeNumbers } from '../command.mjs';
+import { option, parseWholeNumbers, readOptions } from '../command.mjs';
 import { sharesOfLayers } from './layers.mjs';
 import { report } from './report.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
@@ -19,16 +18,14 @@ const SIGNATURES = 10_000;
 await runPageBench(import.meta.url, { page: 'results.md', parseOptions, measureAll, report });
 
 function parseOptions() {
-  const { values } = parseArgs({
-    options: {
-      rounds: option('5'),
-      seconds: option('3'),
-      connections: option('64'),
-      activations: option('10000'),
-      only: option(COMPARED_KINDS.join(',')),
-      profile: { type: 'boolean' },
-      write: { type: 'boolean' },
-    },
+  const values = readOptions({
+    rounds: option('5'),
+    seconds: option('3'),
+    connections: option('64'),
+    activations: option('10000'),
+    only: option(COMPARED_KINDS.join(',')),
+    profile: { type: 'boolean' },
+    write: { type: 'boolean' },
   });
   const { rounds, seconds, connections, activations } = values;
   const numbers = parseWholeNumbers({ rounds, seconds, connections, activations });

@@ -3,9 +3,9 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs, promisify } from 'node:util';
+import { promisify } from 'node:util';
 import { node24, root, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
-import { option, parseWholeNumbers } from '../command.mjs';
+import { option, parseWholeNumbers, readOptions } from '../command.mjs';
 import {
   describeLoad,
   describeMachine,
@@ -43,7 +43,7 @@ await runPageBench(import.meta.url, { page: 'failover.md', parseOptions, measure
 
 function parseOptions() {
   const options = { rounds: option('3'), rate: option('20'), write: { type: 'boolean' } };
-  const { write, ...numbers } = parseArgs({ options }).values;
+  const { write, ...numbers } = readOptions(options);
   return { ...parseWholeNumbers(numbers), write, tools: findTools() };
 }
 

@@ -2,9 +2,8 @@
 // [--due N] [--write]. One PostgreSQL server has a database of each size, and each database has its own service. Each kind of
 // request is measured in rounds that alternate between the services. Then the bench measures how long a service takes to start,
 // and how the nightly retention run, which deletes `--due` rows of telemetry, slows heartbeats.
-import { parseArgs } from 'node:util';
 import { ScriptError } from '../../scripts/prepare.mjs';
-import { option, parseWholeNumbers } from '../command.mjs';
+import { option, parseWholeNumbers, readOptions } from '../command.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
 import { report } from './report.mjs';
 import { measureStarts } from './start.mjs';
@@ -37,7 +36,7 @@ function parseOptions() {
     due: option('2000000'),
     write: { type: 'boolean' },
   };
-  const { sizes, rounds, seconds, due, write } = parseArgs({ options }).values;
+  const { sizes, rounds, seconds, due, write } = readOptions(options);
   const numbers = sizes.split(',').map((size) => parseWholeNumbers({ sizes: size }).sizes);
   if (numbers.length < 2 || numbers.some((size, index) => size <= (numbers[index - 1] ?? 1)))
     throw new ScriptError('--sizes must be two or more numbers, in ascending order.');

@@ -1,8 +1,7 @@
 // Measures license import: npm run bench:import [-- --rows N] [--kill-rows N] [--seed N] [--write]. Of each vendor, one export is
 // imported in one run, and another one in runs that are killed and started again. Then the holder of each
 // license of the second export signs in by the previous key.
-import { parseArgs } from 'node:util';
-import { option, parseWholeNumbers } from '../command.mjs';
+import { option, parseWholeNumbers, readOptions } from '../command.mjs';
 import { postgresVersion, runPageBench } from '../run.mjs';
 import { report } from './report.mjs';
 
@@ -15,8 +14,9 @@ function parseOptions() {
     seed: option('1'),
     write: { type: 'boolean' },
   };
-  const { rows, 'kill-rows': killRows, seed, write } = parseArgs({ options }).values;
-  return { ...parseWholeNumbers({ rows, killRows, seed }), write };
+  const { write, ...numbers } = readOptions(options);
+  const { 'kill-rows': killRows, ...others } = parseWholeNumbers(numbers);
+  return { ...others, killRows, write };
 }
 
 async function measureAll({ url, folder, processes, progress }, { rows, killRows, seed }) {

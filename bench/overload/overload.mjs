@@ -5,9 +5,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { ScriptError } from '../../scripts/prepare.mjs';
-import { option, parseWholeNumbers } from '../command.mjs';
+import { option, parseWholeNumbers, readOptions } from '../command.mjs';
 import { postgresVersion, runPageBench } from '../run.mjs';
 import { report } from './report.mjs';
 
@@ -26,15 +25,13 @@ const MAX_RECONNECTION_FACTOR = 2.5;
 await runPageBench(import.meta.url, { page: 'overload.md', parseOptions, measureAll, report });
 
 function parseOptions() {
-  const { values } = parseArgs({
-    options: {
-      factors: option('0.5,1,2,5,10'),
-      seconds: option('8'),
-      clients: option('20000'),
-      seed: option('1'),
-      only: option(PARTS.join(',')),
-      write: { type: 'boolean' },
-    },
+  const values = readOptions({
+    factors: option('0.5,1,2,5,10'),
+    seconds: option('8'),
+    clients: option('20000'),
+    seed: option('1'),
+    only: option(PARTS.join(',')),
+    write: { type: 'boolean' },
   });
   const { factors: factorList, only: partList, write, ...numbers } = values;
   const factors = factorList.split(',').map(Number);

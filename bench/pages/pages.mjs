@@ -4,14 +4,13 @@
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { findChromium } from '../../scripts/chromium.mjs';
 import { fillFleet } from '../../scripts/pictures/fleet.mjs';
 import { brandSettings, SampleVendor } from '../../scripts/pictures/sample-vendor.mjs';
 import { ensureClientBuilt } from '../../scripts/prepare.mjs';
 import { withSampleService } from '../../scripts/sample-service.mjs';
 import { signInByKey, signInStaff } from '../../scripts/sample-sign-in.mjs';
-import { option, parseWholeNumbers, runBench } from '../command.mjs';
+import { option, parseWholeNumbers, runBench, readOptions } from '../command.mjs';
 import { median } from '../measure.mjs';
 import { formatMarkdown, withTemporaryFolder } from '../run.mjs';
 import { drawLogo } from './logo.mjs';
@@ -69,9 +68,7 @@ await runBench(import.meta.url, parseOptions, ({ rounds, write }) =>
 );
 
 function parseOptions() {
-  const { rounds, write } = parseArgs({
-    options: { rounds: option('9'), write: { type: 'boolean' } },
-  }).values;
+  const { rounds, write } = readOptions({ rounds: option('9'), write: { type: 'boolean' } });
   return { ...parseWholeNumbers({ rounds }), write };
 }
 

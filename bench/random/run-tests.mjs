@@ -1,8 +1,7 @@
 // Runs random tests for longer than `npm test` does. The option `--runs N`, or the `countOption` of a command, sets how long.
 // `--seed N` repeats the runs of that seed.
-import { parseArgs } from 'node:util';
 import { command, ensureBuilt, ensureInstalled, ScriptError, node24, step } from '../../scripts/prepare.mjs';
-import { option, parseWholeNumbers } from '../command.mjs';
+import { option, parseWholeNumbers, readOptions } from '../command.mjs';
 
 /**
  * Runs the tests of some files with more random runs than `npm test`.
@@ -13,7 +12,7 @@ import { option, parseWholeNumbers } from '../command.mjs';
 export async function runLonger(patterns, { countOption = 'runs', defaultCount = 100 } = {}) {
   await command(async () => {
     const options = { [countOption]: option(String(defaultCount)), seed: { type: 'string' } };
-    const { [countOption]: runs, seed } = parseArgs({ options }).values;
+    const { [countOption]: runs, seed } = readOptions(options);
     const env = {
       ...process.env,
       MOORING_RUNS: String(parseWholeNumbers({ [countOption]: runs })[countOption]),

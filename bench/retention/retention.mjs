@@ -1,8 +1,7 @@
 // Measures retention and the fleet page with years of telemetry: npm run bench:retention [-- --rows N] [--months N]
 // [--seed N] [--write].
-import { parseArgs } from 'node:util';
 import { ScriptError } from '../../scripts/prepare.mjs';
-import { option, parseWholeNumbers } from '../command.mjs';
+import { option, parseWholeNumbers, readOptions } from '../command.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
 import { report } from './report.mjs';
 import {
@@ -28,7 +27,7 @@ function parseOptions() {
     seed: option('1'),
     write: { type: 'boolean' },
   };
-  const { rows, months, seed, write } = parseArgs({ options }).values;
+  const { rows, months, seed, write } = readOptions(options);
   const numbers = parseWholeNumbers({ rows, months, seed });
   if (numbers.months < MIN_MONTHS) throw new ScriptError(`--months must be at least ${MIN_MONTHS}.`);
   return { ...numbers, write };

@@ -1,9 +1,8 @@
 // Measures what a million clients cost, and computes what a hundred million would: npm run bench:scale [-- --seconds N]
 // [--rate N] [--days N] [--rows N] [--seed N] [--write]. It measures heartbeats at fixed rates without and with a replica, and
 // then the nights of a fleet. Runs on Linux only.
-import { parseArgs } from 'node:util';
 import { ScriptError } from '../../scripts/prepare.mjs';
-import { option, parseWholeNumbers } from '../command.mjs';
+import { option, parseWholeNumbers, readOptions } from '../command.mjs';
 import { postgresVersion, runPageBench } from '../run.mjs';
 import { computeCosts } from './costs.mjs';
 import { report } from './report.mjs';
@@ -21,16 +20,14 @@ await runPageBench(import.meta.url, {
 });
 
 function parseOptions() {
-  const { write, ...numbers } = parseArgs({
-    options: {
-      seconds: option('20'),
-      rate: option('500'),
-      days: option('15'),
-      rows: option('1000000'),
-      seed: option('1'),
-      write: { type: 'boolean' },
-    },
-  }).values;
+  const { write, ...numbers } = readOptions({
+    seconds: option('20'),
+    rate: option('500'),
+    days: option('15'),
+    rows: option('1000000'),
+    seed: option('1'),
+    write: { type: 'boolean' },
+  });
   const options = parseWholeNumbers(numbers);
   if (options.days < MIN_DAYS)
     throw new ScriptError(`--days must be at least ${MIN_DAYS}: a week and the first day of a month.`);

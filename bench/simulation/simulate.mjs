@@ -6,9 +6,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { ScriptError } from '../../scripts/prepare.mjs';
-import { runBench, option, parseWholeNumbers } from '../command.mjs';
+import { runBench, option, parseWholeNumbers, readOptions } from '../command.mjs';
 import { formatMarkdown, readHandwrittenPart, withTemporaryFolder } from '../run.mjs';
 
 /** The requests of a client in a simulated day, and the rate of requests in real time. They give the default of `--minutes`. */
@@ -20,14 +19,12 @@ const MIN_MINUTES_A_DAY = 0.05;
 await runBench(import.meta.url, parseOptions, run);
 
 function parseOptions() {
-  const { values } = parseArgs({
-    options: {
-      clients: option('2000'),
-      days: option('3'),
-      seed: option(String(randomInt(1, 2 ** 31))),
-      minutes: { type: 'string' },
-      write: { type: 'boolean' },
-    },
+  const values = readOptions({
+    clients: option('2000'),
+    days: option('3'),
+    seed: option(String(randomInt(1, 2 ** 31))),
+    minutes: { type: 'string' },
+    write: { type: 'boolean' },
   });
   const { clients, days, seed } = parseWholeNumbers({
     clients: values.clients,

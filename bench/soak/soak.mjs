@@ -2,9 +2,8 @@
 // production mode answers a steady load of many kinds of request, malformed and aborted ones included.
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { ScriptError, root } from '../../scripts/prepare.mjs';
-import { option, parseWholeNumbers } from '../command.mjs';
+import { option, parseWholeNumbers, readOptions } from '../command.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
 import { report } from './report.mjs';
 
@@ -39,7 +38,7 @@ await runPageBench(import.meta.url, {
 
 function parseOptions() {
   const options = { minutes: option('10'), write: { type: 'boolean' } };
-  const { minutes, write } = parseArgs({ options }).values;
+  const { minutes, write } = readOptions(options);
   return { ...parseWholeNumbers({ minutes }), write };
 }
 

@@ -1,9 +1,8 @@
 // Measures the start and the memory of the service: npm run bench:start [-- --starts N] [--idle S] [--seconds S] [--write]. The
 // variants start in turns on the same database, which is migrated and has 10,000 activations.
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { BUNDLE, root, ScriptError, SERVICE_FLAGS, SOURCE_MAPS } from '../../scripts/prepare.mjs';
-import { option, parseWholeNumbers } from '../command.mjs';
+import { option, parseWholeNumbers, readOptions } from '../command.mjs';
 import { endProcess } from '../load/processes.mjs';
 import { postgresVersion, runPageBench } from '../run.mjs';
 import { MeasuredService } from './measured-service.mjs';
@@ -37,7 +36,7 @@ function parseOptions() {
     seconds: option('30'),
     write: { type: 'boolean' },
   };
-  const { write, ...numbers } = parseArgs({ options }).values;
+  const { write, ...numbers } = readOptions(options);
   return { ...parseWholeNumbers(numbers), write };
 }
 
