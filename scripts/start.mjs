@@ -8,6 +8,7 @@ import {
   ensureWebBuilt,
   node24,
   root,
+  ScriptError,
   SERVICE_FLAGS,
   SOURCE_MAPS,
 } from './prepare.mjs';
@@ -15,11 +16,16 @@ import {
 const parent = process.ppid;
 
 await command(async () => {
+  const [argument] = process.argv.slice(2);
+  if (argument !== undefined)
+    throw new ScriptError(
+      `npm start has no argument ${argument}. Settings are environment variables, such as PORT=3001 npm start; .env.example lists them.`,
+    );
   await ensureInstalled();
   await ensureBuilt();
   await ensureWebBuilt();
   const args = [...SERVICE_FLAGS, SOURCE_MAPS, '--disable-warning=ExperimentalWarning', 'dist/main.js'];
-  const server = spawn(node24(), [...args, ...process.argv.slice(2)], {
+  const server = spawn(node24(), args, {
     cwd: root,
     // The server ends when this channel closes, also if this process is killed.
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],

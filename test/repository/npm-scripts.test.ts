@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
@@ -23,4 +24,15 @@ function staticImports(path: string, found = new Set<string>()): Set<string> {
 test.each(programs)('%s starts on a fresh checkout and an old Node', (program) => {
   const imports = [...staticImports(program)];
   expect(imports.filter((name) => !name.startsWith('node:') && !name.endsWith('.mjs'))).toEqual([]);
+});
+
+test('npm start refuses an argument, and says where its settings are', () => {
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/start.mjs', '--port'], {
+    encoding: 'utf8',
+  });
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr:
+      'npm start has no argument --port. Settings are environment variables, such as PORT=3001 npm start; .env.example lists them.\n',
+  });
 });
