@@ -35,7 +35,7 @@ test('without a mail server each mail is a complete file that only its owner can
   expect((await service.activate({ license_key: license_key!, email: 'ada@example.com' })).status).toBe(201);
 });
 
-test('a PNG logo is inside the mail and shown by the HTML part only, and a mail with an SVG logo has the name alone', async () => {
+test('a PNG logo is in the mail and only its HTML part shows it, and with an SVG logo a mail has no image', async () => {
   const png = fileURLToPath(new URL('../../scripts/pictures/logo.png', import.meta.url));
   const svg = fileURLToPath(new URL('../../web/shared/page/icon.svg', import.meta.url));
   const mailWith = async (LOGO_FILE: string) => {
@@ -50,33 +50,34 @@ test('a PNG logo is inside the mail and shown by the HTML part only, and a mail 
     const { text, ...mail } = parseMail(raw);
     return { ...mail, text: text.replace(/MOOR_\S+/, 'KEY') };
   };
-  const [withLogo, without] = [await mailWith(png), await mailWith(svg)];
-  expect(withLogo.images).toEqual([
+  const [withPng, withSvg] = [await mailWith(png), await mailWith(svg)];
+  expect(withPng.images).toEqual([
     { headers: expect.objectContaining({ 'content-id': '<logo@mail>' }), bytes: readFileSync(png) },
   ]);
-  expect(withLogo.images[0]!.headers['content-disposition']).toMatch(/^inline/);
-  expect(withLogo.headers['content-type']).toMatch(/^multipart\/alternative/);
-  expect(withLogo.html.match(/<img [^>]*>/g)).toEqual([
+  expect(withPng.images[0]!.headers['content-disposition']).toMatch(/^inline/);
+  expect(withPng.headers['content-type']).toMatch(/^multipart\/alternative/);
+  expect(withPng.html.match(/<img [^>]*>/g)).toEqual([
     expect.stringMatching(/^<img src="cid:logo@mail" alt="" height="32" /),
   ]);
-  expect(without.images).toEqual([]);
-  expect(without.html).not.toContain('<img');
-  expect(withLogo.text).toBe(without.text);
+  expect(withSvg.images).toEqual([]);
+  expect(withSvg.html).not.toContain('<img');
+  expect(withPng.text).toBe(withSvg.text);
 });
 
 test('a mail that is written again replaces its own file, and no other', async () => {
   const [id, other] = [await sell('again@example.com'), await sell('other@example.com')];
   const [job] = await jobs.untilDone('license_key', id);
-  await jobs.untilDone('license_key', other);
+  const [otherJob] = await jobs.untilDone('license_key', other);
   const { mail_id } = job!;
   const before = readdirSync(outbox).toSorted();
   writeFileSync(join(outbox, `${mail_id}.eml`), 'an incomplete ma');
-  // The job of an instance that was killed while it wrote the file runs again.
+  // The job runs again, as if its instance was killed while it wrote the file.
   await service.sql("select graphile_worker.add_job('mail_license_key', $1::json)", [{ mail_id, about: id }]);
   await jobs.untilDone('license_key', id, 2);
   expect(readdirSync(outbox).toSorted()).toEqual(before);
   expect(read(`${mail_id}.eml`).headers['to']).toBe('again@example.com');
   expect(modeOf(join(outbox, `${mail_id}.eml`))).toBe('600');
+  expect(read(`${otherJob!.mail_id}.eml`).headers['to']).toBe('other@example.com');
 });
 
 test('an outbox that cannot be written is logged, and the mail is written later under the same name', async () => {
@@ -85,6 +86,7 @@ test('an outbox that cannot be written is logged, and the mail is written later 
   const id = await sell('late@example.com');
   const { last_error, mail_id } = await jobs.untilFailed(id);
   expect(last_error).toBe('DATA_DIR/outbox cannot be written (EEXIST)');
+  expect(service.logged.join('')).toContain(`"reason":"${last_error}"`);
   rmSync(outbox);
   await service.sql(
     `select graphile_worker.reschedule_jobs(array(select id from graphile_worker.jobs), run_at := now()),

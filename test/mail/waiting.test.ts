@@ -42,6 +42,7 @@ test('no response waits for a mail server that does not answer, and later the se
   await harness.jobs.untilDone('license_key', undefined, 50);
   await harness.jobs.untilDone('license_key_again', license.license_id);
   expect(emails.map((email) => mailsTo(email).length)).toEqual(emails.map(() => 1));
+  expect(mailsTo(license.email)).toHaveLength(2);
 });
 
 test('a job has the id of its mail and the id of what the mail is about, and nothing else', async () => {
