@@ -4,8 +4,8 @@ import { AUDIT_CONTEXT } from '../support/harness.js';
 
 const harness = await MailHarness.start();
 
-/** Mails a key to this stored address. @returns the id of the license */
-async function send(email: string): Promise<string> {
+/** Stores this address in a license, without validation, and requests the mail with its key. @returns the id of the license */
+async function sendKeyTo(email: string): Promise<string> {
   const { license_id } = await harness.service.issue();
   await harness.service.sql('update license set email = $2 where id = $1', [license_id, email]);
   await harness.licenses.sendKey(license_id, AUDIT_CONTEXT);
@@ -13,7 +13,7 @@ async function send(email: string): Promise<string> {
 }
 
 /** Addresses that a parser of addresses could split or change, and the same addresses in SMTP. */
-const addresses: [email: string, written: string][] = [
+const addresses: [email: string, inSmtp: string][] = [
   ['a,b@example.com', '"a,b"@example.com'],
   [',b@example.com', '",b"@example.com'],
   ['a;b@example.com', '"a;b"@example.com'],
@@ -39,15 +39,15 @@ const addresses: [email: string, written: string][] = [
   ['b@exämple.com', 'b@xn--exmple-cua.com'],
 ];
 
-test.each(addresses)('a mail to %s is sent to this address only', async (email, written) => {
+test.each(addresses)('a mail to %s is sent to this address only', async (email, inSmtp) => {
   const before = harness.smtp.received.length;
-  const id = await send(email);
+  const id = await sendKeyTo(email);
   await harness.jobs.untilDone('license_key_again', id);
   const mails = harness.smtp.received.slice(before);
-  expect(mails.map(({ to }) => to)).toEqual([[written]]);
+  expect(mails.map(({ to }) => to)).toEqual([[inSmtp]]);
   // A To header is a list of addresses, in which an address with special characters is in angle brackets.
-  const isPlain = /^[^\s"(),:;<>@[\\\]]+@[^\s"(),:;<>@[\\\]]+$/.test(written);
-  expect(mails[0]!.headers['to']).toBe(isPlain ? written : `<${written}>`);
+  const isPlain = /^[^\s"(),:;<>@[\\\]]+@[^\s"(),:;<>@[\\\]]+$/.test(inSmtp);
+  expect(mails[0]!.headers['to']).toBe(isPlain ? inSmtp : `<${inSmtp}>`);
 });
 
 test.each([
@@ -59,7 +59,7 @@ test.each([
   'b@example.com><c@evil.example',
 ])('a mail to %s is not sent, and the job has the reason', async (email) => {
   const before = harness.smtp.received.length;
-  const { last_error } = await harness.jobs.untilFailed(await send(email));
+  const { last_error } = await harness.jobs.untilFailed(await sendKeyTo(email));
   expect(last_error).toBe('the e-mail address has a bracket in it, which cannot be sent');
   expect(harness.smtp.received.slice(before)).toEqual([]);
 });

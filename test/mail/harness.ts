@@ -23,7 +23,7 @@ export interface Job {
 
 type JobResult = Job & { readonly done: boolean };
 
-/** Triggers that notify of the result of each attempt, in the same transaction. */
+/** Creates triggers that notify of the result of each attempt in its transaction, and listens for these notifications. */
 const WATCH = `
   create or replace function test_watch() returns trigger language plpgsql as $$
   begin
@@ -86,14 +86,14 @@ export class JobWatch {
   }
 }
 
-/** The beginning of a call of `reschedule_jobs` for the jobs that may run again. Their new time and attempts follow. */
+/** The beginning of a call of `reschedule_jobs` for all jobs that have attempts left and are not running. */
 const RESCHEDULE = `select graphile_worker.reschedule_jobs(
   array(select id from graphile_worker.jobs where locked_by is null and attempts < max_attempts)`;
 
 interface MailHarnessOptions extends ServiceOptions {
-  /** What SMTP_URL has before the host of the mail server. */
+  /** The user name and the password in SMTP_URL. */
   readonly credentials?: `${string}@`;
-  /** What SMTP_URL has after the port of the mail server. */
+  /** The query parameters of SMTP_URL. */
   readonly parameters?: `?${string}`;
 }
 

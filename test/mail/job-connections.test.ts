@@ -83,7 +83,7 @@ test('workers can be stopped before they have started', async () => {
 test('a job that is aborted at the shutdown has the reason that the service was stopped', async () => {
   const worker = makeJobWorker(database.url);
   const started = Promise.withResolvers<void>();
-  worker.register('aborted', async (_ids, signal) => {
+  worker.register('aborted', async (_payload, signal) => {
     started.resolve();
     await once(signal, 'abort');
     signal.throwIfAborted();
@@ -105,7 +105,7 @@ test('while the database is unavailable no worker is started, because each start
     socket.once('data', (startup) => {
       startups.push(startup.toString('latin1'));
       socket.destroy();
-      unavailableDatabase.emit('asked');
+      unavailableDatabase.emit('startup');
     });
   }).listen(0, '127.0.0.1');
   await once(unavailableDatabase, 'listening');
@@ -113,7 +113,7 @@ test('while the database is unavailable no worker is started, because each start
   const worker = makeJobWorker(`postgres://mooring@127.0.0.1:${port}/mooring`);
   worker.onApplicationBootstrap();
   // The two pools pause equally long between attempts, so each has tried more than once.
-  while (startups.length < 5) await once(unavailableDatabase, 'asked');
+  while (startups.length < 5) await once(unavailableDatabase, 'startup');
   await worker.beforeApplicationShutdown();
   unavailableDatabase.close();
   // The connections of a worker pool have its id, `pool-…`, as their name.

@@ -32,7 +32,7 @@ class Instance extends ServerProcess {
     expect(status).toBe(204);
   }
 
-  /** Reports a purchase, and waits until the mail server has received its mail, which it does not answer. */
+  /** Reports a purchase, and waits until the mail server has received the mail, to which it sends no reply. */
   async sellAndStall(email: string): Promise<void> {
     smtp.misbehave('message', 'stall');
     const stalled = smtp.untilReached('message');
@@ -97,7 +97,7 @@ test('a mail that a killed instance was sending is sent by the next instance tha
   expectTwice('on-its-way@example.com');
 });
 
-test('the mail of an acknowledged purchase is sent, although the instance was killed and the mail server unavailable', async () => {
+test('the mail of an acknowledged purchase is sent, although the instance was killed while the mail server was unavailable', async () => {
   await smtp.stop();
   await running.sell('acknowledged@example.com');
   await running.end('SIGKILL');

@@ -9,9 +9,10 @@ import { Service } from '../support/harness.js';
 import { builtIn } from '../support/languages.js';
 
 const AUDIT_CONTEXT = { actor: 'test', reason: 'Kein Grund.' };
+/** A product name that contains the text of a placeholder, which must not be filled in. */
 const PRODUCT = 'Fjord {day}';
 
-/** A regular expression that matches a message with any values in place of its placeholders. */
+/** A regular expression that matches a message with any values in place of its placeholders. `{day}` is part of PRODUCT. */
 function pattern(message: string): RegExp {
   const parts = message.replaceAll('{product}', PRODUCT).split(/\{(?!day\})\w+\}/);
   const escaped = parts.map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'));
@@ -38,12 +39,10 @@ describe.each(Object.keys(BUILT_IN_LANGUAGES))('in %s', (tag) => {
   test('the mails to a holder have the subjects of the language, and their key, code, link or other content', async () => {
     const licenseId = await sell(service, email, `pi_${tag}`);
     const licenses = service.app.get(LicensesService);
-    const activate = async (name: string) => {
-      const license_key = (await licenses.currentKey(licenseId))!;
-      await licenses.set(licenseId, { machines_allowed: 3 }, AUDIT_CONTEXT);
-      const answer = await service.activate({ email, license_key }, name);
-      return answer.json.activation.id as string;
-    };
+    const license_key = (await licenses.currentKey(licenseId))!;
+    await licenses.set(licenseId, { machines_allowed: 3 }, AUDIT_CONTEXT);
+    const activate = async (machine: string) =>
+      (await service.activate({ email, license_key }, machine)).json.activation.id as string;
     const [first, second] = [await activate('first'), await activate('second')];
     await waitForJobs(service, 'mail%');
     await licenses.sendKey(licenseId, AUDIT_CONTEXT);
@@ -80,7 +79,7 @@ describe.each(Object.keys(BUILT_IN_LANGUAGES))('in %s', (tag) => {
       expect([subject, found[0]?.text]).toEqual([subject, expect.stringMatching(content)]);
     }
     const all = mails.map(({ subject, text }) => `${subject}\n${text}`).join('\n');
-    // Every placeholder is filled in. The name of the product, which looks like one, stays as it is.
+    // Every placeholder is filled in.
     expect(all.replaceAll(PRODUCT, '')).not.toMatch(/\{\w+\}|undefined/);
     expect(mails.find(({ text }) => /^ {4}\d{4} \d{4}$/m.test(text))!.subject).toMatch(/^\d{4} \d{4} /);
   });
@@ -106,7 +105,7 @@ describe('the language of a mail', () => {
     expect(mail!.subject).toBe(subject.replace('{code}', mail!.subject.slice(0, 9)));
   });
 
-  test('with a key that is sent again is that of the request of its holder, or MAIL_LANGUAGE if staff send it', async () => {
+  test('with a key that is sent again is the accept-language of the holder’s request, or MAIL_LANGUAGE if staff send it', async () => {
     const license = await service.issue({ email: 'again@example.com' });
     const holder = await new Browser(service).signInByKey(license);
     const subjects = async () => {

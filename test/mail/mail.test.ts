@@ -168,7 +168,7 @@ test('a change of address is mailed to both addresses, and neither mail has the 
   expect(await harness.service.sql('select * from mail_recipient')).toEqual([]);
 });
 
-test('an unchanged address gets no mail', async () => {
+test('a change of a license that keeps its address sends no mail', async () => {
   const { license_id } = await harness.service.issue({ email: 'stays@example.com' });
   await harness.service.setLicense(license_id, { email: 'stays@example.com', machines_allowed: 2 });
   expect(await harness.waitingMails(license_id)).toEqual([]);
@@ -219,7 +219,7 @@ test('markup in the reason of staff is text in the mail about a release', async 
   expect(html).not.toContain('<img');
 });
 
-test('two releases of an activation send one mail', async () => {
+test('a second release of the same activation sends no mail', async () => {
   const license = await harness.service.issue({ email: 'once@example.com' });
   const { json } = await harness.service.activate(license);
   const releases = harness.service.app.get(ReleaseService);

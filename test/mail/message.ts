@@ -15,14 +15,14 @@ interface Image {
   readonly bytes: Buffer;
 }
 
-/** Reads a mail of a plain text part, an HTML part and images. @param raw its bytes, each as one character */
+/** Parses a mail with one plain text part, one HTML part and any images. @param raw its bytes, each as one character */
 export function parseMail(raw: string): Mail {
   const mail = parseEntity(raw);
   const parts = leavesOf(mail);
   const ofType = (type: string) => parts.filter(({ headers }) => headers['content-type']!.startsWith(type));
   const text = (type: string) => {
     const found = ofType(type);
-    if (found.length !== 1) throw new Error(`${found.length} parts of ${type}`);
+    if (found.length !== 1) throw new Error(`the mail has ${found.length} parts of the type ${type}`);
     return decodeBody(found[0]!).toString('utf8').trimEnd();
   };
   const images = ofType('image/').map((part) => ({ headers: part.headers, bytes: decodeBody(part) }));
@@ -63,7 +63,7 @@ function decodeTransferEncoding(body: string, encoding: string | undefined): Buf
   return Buffer.from(text, 'latin1');
 }
 
-/** Decodes the encoded words of a header (RFC 2047), between which a space does not count. */
+/** Decodes the encoded words of a header (RFC 2047). A space between two of them is not part of the text. */
 function decodeHeader(value: string): string {
   const plain = Buffer.from(value, 'latin1').toString('utf8');
   return plain.replaceAll(

@@ -32,7 +32,7 @@ class Forwarder {
 
   async listen(): Promise<number> {
     await once(this.#server.listen(0, '127.0.0.1'), 'listening');
-    afterThisFile(() => this.remove());
+    afterThisFile(() => this.close());
     return (this.#server.address() as AddressInfo).port;
   }
 
@@ -50,7 +50,7 @@ class Forwarder {
     for (let left = count; left > 0; left -= 1) await once(this.#events, 'refused');
   }
 
-  remove(): void {
+  close(): void {
     this.shut();
     this.#server.close();
   }

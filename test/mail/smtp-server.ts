@@ -8,7 +8,7 @@ import { afterThisFile } from '../support/of-this-file.js';
 
 /** The SMTP stage at which the server misbehaves; `message` is after the last line of the mail. */
 export type Stage = 'connect' | 'ehlo' | 'auth' | 'mail' | 'rcpt' | 'data' | 'message';
-/** The reply code of a refusal, no reply, or a closed connection. */
+/** What the server does in place of its reply: it refuses with this code, sends no reply, or closes the connection. */
 export type Misconduct = number | 'stall' | 'drop';
 
 /** A mail that was received completely. */
@@ -49,7 +49,10 @@ export class SmtpServer {
     return this.received.filter(({ accepted }) => accepted);
   }
 
-  /** @param pattern matches the text sent at the stage, such as the recipient at `rcpt`; by default any */
+  /**
+   * Misbehaves at this stage until `behave` is called.
+   * @param pattern matches the text that the client sent, such as the recipient at `rcpt`; by default any text
+   */
   misbehave(stage: Stage, misconduct: Misconduct, pattern = /(?:)/): void {
     this.#misconduct.set(stage, { misconduct, pattern });
   }

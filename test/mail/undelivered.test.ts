@@ -102,13 +102,13 @@ test('an undelivered mail is a warning after three attempts', async () => {
   await failAgain(2);
   expect(await readReadiness()).toEqual({ status: 'ready', warnings: [] });
   await failAgain(3);
-  const sentence = `Undelivered mails: 12, because ${UNREACHABLE} (ECONNREFUSED). They are listed by mooring status and on the support page.`;
-  expect(await readReadiness()).toEqual({ status: 'ready', warnings: [sentence] });
-  expect((await terminal.json(['status'])).warnings).toContain(sentence);
+  const warning = `Undelivered mails: 12, because ${UNREACHABLE} (ECONNREFUSED). They are listed by mooring status and on the support page.`;
+  expect(await readReadiness()).toEqual({ status: 'ready', warnings: [warning] });
+  expect((await terminal.json(['status'])).warnings).toContain(warning);
   const headers = { authorization: `Bearer ${await harness.service.staffToken()}` };
   const { json } = await harness.service.call('GET', '/support/api/service', undefined, headers);
   expect(json).toEqual({
-    warnings: [sentence],
+    warnings: [warning],
     mail: await status(),
     events: expect.objectContaining({ is_recording: false }),
     jobs: expect.arrayContaining([{ task: 'mail_license_key', waiting: 12, late: 0, failing: 12 }]),
@@ -128,13 +128,13 @@ test('delivered mails are no longer listed', async () => {
   await harness.smtp.listen();
   await harness.retryFailedJobs();
   await Promise.all(ids.map((id) => harness.jobs.untilDone('license_key', id)));
-  // The mail whose connection was closed after the message is received twice, and accepted once.
+  // A mail that failed at `message` is received twice, and accepted once.
   expect(harness.smtp.accepted).toHaveLength(ids.length);
   expect(await status()).toEqual({ waiting: 0, untried: 0, failed: 0, late: 0, failing: [] });
   expect((await readReadiness()).warnings).toEqual([]);
 });
 
-test('a mail is not retried after 25 failed attempts, stays listed, and does not prevent the next one', async () => {
+test('a mail is not retried after 25 failed attempts, stays listed, and does not prevent a later mail about the same license', async () => {
   await harness.smtp.stop();
   const about = await harness.sell('given-up@example.com');
   await harness.jobs.untilFailed(about);
@@ -191,7 +191,7 @@ describe('without a running service', () => {
     withoutService = new Terminal({ DATABASE_URL: created.url });
   });
 
-  /** Records a purchase, whose mail waits, and changes the job. @returns the id of the license */
+  /** Records a purchase, whose mail waits, and changes the job of the mail. @returns the id of the license */
   async function sell(transaction: string, change: string): Promise<string> {
     const paid = ['--transaction', transaction, '--status', 'paid', '--email', 'ada@example.com'];
     const { license_id } = await withoutService.json(['purchase', 'record', ...paid]);
@@ -245,7 +245,7 @@ describe('without a running service', () => {
     );
   });
 
-  test('a warning about more failing mails than are listed has the smallest possible number', async () => {
+  test('if more mails fail than are listed, the warning has the smallest possible number', async () => {
     // 100 mails are listed. One of them was attempted only once, so it is no reason for a warning.
     await database.query(
       `insert into graphile_worker._private_jobs (task_id, key, max_attempts, attempts, last_error, created_at)
