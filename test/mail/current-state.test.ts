@@ -30,6 +30,19 @@ async function deliverAfter(
   return about;
 }
 
+const release = (activation: string) =>
+  harness.service.app.get(ReleaseService).release(activation, AUDIT_CONTEXT);
+
+/** Requests the release of an activation as its holder. @returns the id of the request */
+async function requestRelease(activation: string): Promise<string> {
+  await harness.service.app.get(ReleaseRequests).create(activation, null);
+  const sql = 'select id from release_request where activation_id = $1';
+  return (await harness.service.sql<{ id: string }>(sql, [activation]))[0]!.id;
+}
+
+const declineRelease = (request: string) =>
+  harness.service.app.get(ReleaseDecisions).decide(request, 'decline', AUDIT_CONTEXT);
+
 const record = (transaction_id: string, status: 'paid' | 'disputed' | 'refunded', email?: string) =>
   harness.service.app.get(PurchasesService).record({ transaction_id, status, ...(email && { email }) });
 
@@ -89,41 +102,38 @@ describe('a mail is composed from the current state when it is sent', () => {
 
   test('no mail is sent about a release if the holder was erased or the activation deleted', async () => {
     const license = await harness.service.issue({ email: 'gone@example.com' });
-    const release = async () => {
+    const activateAndRelease = async () => {
       const { json } = await harness.service.activate(license);
-      await harness.service.app.get(ReleaseService).release(json.activation.id, AUDIT_CONTEXT);
+      await release(json.activation.id);
       return json.activation.id as string;
     };
-    const deleted = await deliverAfter(release, (id) =>
+    const deleted = await deliverAfter(activateAndRelease, (id) =>
       harness.service.sql('delete from activation where id = $1', [id]),
     );
     await harness.jobs.untilDone('binding_released', deleted);
-    const erased = await deliverAfter(release, () =>
+    const erased = await deliverAfter(activateAndRelease, () =>
       harness.service.sql('update license set email = null where id = $1', [license.license_id]),
     );
     await harness.jobs.untilDone('binding_released', erased);
     expect(mailsTo('gone@example.com')).toEqual([]);
   });
 
-  test('the new holder gets no mail about a release or a declined release request before the change', async () => {
+  test('a new holder gets no mail about a release or a declined release request of the former holder', async () => {
     const license = await harness.service.issue({ email: 'first-holder@example.com', machines_allowed: 2 });
     const activate = async () => (await harness.service.activate(license, randomUUID())).json.activation.id;
-    const release = async () => {
+    const activateAndRelease = async () => {
       const id: string = await activate();
-      await harness.service.app.get(ReleaseService).release(id, AUDIT_CONTEXT);
+      await release(id);
       return id;
-    };
-    const decline = async () => {
-      await harness.service.app.get(ReleaseRequests).create(await activate(), 'It was sold.');
-      const [request] = await harness.service.sql<{ id: string }>('select id from release_request');
-      await harness.service.app.get(ReleaseDecisions).decide(request!.id, 'decline', AUDIT_CONTEXT);
-      return request!.id;
     };
     let released = '';
     const declined = await deliverAfter(
       async () => {
-        released = await release();
-        return decline();
+        released = await activateAndRelease();
+        await harness.jobs.untilFailed(released);
+        const request = await requestRelease(await activate());
+        await declineRelease(request);
+        return request;
       },
       async () => {
         await harness.service.setLicense(license.license_id, { email: 'later-holder@example.com' });
@@ -135,34 +145,32 @@ describe('a mail is composed from the current state when it is sent', () => {
     await harness.jobs.untilDone('email_changed', license.license_id, 2);
     expect(mailsTo('later-holder@example.com')).toHaveLength(1);
     harness.service.clock.advance(1000);
-    await harness.jobs.untilDone('binding_released', await release());
+    await harness.jobs.untilDone('binding_released', await activateAndRelease());
     expect(mailsTo('later-holder@example.com')).toHaveLength(2);
   });
 
   test('no mail says that a machine stays active if it was released meanwhile', async () => {
     const email = 'released-meanwhile@example.com';
     const license = await harness.service.issue({ email, machines_allowed: 2 });
-    const requests: Record<string, string> = {};
+    /** The activations by the ids of their release requests. */
+    const activations: Record<string, string> = {};
     const request = async (machine: string) => {
       const activation: string = (await harness.service.activate(license, machine)).json.activation.id;
-      await harness.service.app.get(ReleaseRequests).create(activation, null);
-      const sql = 'select id from release_request where activation_id = $1';
-      const [{ id } = { id: '' }] = await harness.service.sql<{ id: string }>(sql, [activation]);
-      requests[id] = activation;
+      const id = await requestRelease(activation);
+      activations[id] = activation;
       return id;
     };
-    const decline = async () => {
+    const requestAndDecline = async () => {
       const id = await request('declined');
-      await harness.service.app.get(ReleaseDecisions).decide(id, 'decline', AUDIT_CONTEXT);
+      await declineRelease(id);
       return id;
     };
-    const release = (id: string) =>
-      harness.service.app.get(ReleaseService).release(requests[id]!, AUDIT_CONTEXT);
-    const requested = await deliverAfter(() => request('requested'), release);
+    const releaseRequested = (id: string) => release(activations[id]!);
+    const requested = await deliverAfter(() => request('requested'), releaseRequested);
     await harness.jobs.untilDone('release_requested', requested);
-    const declined = await deliverAfter(decline, release);
+    const declined = await deliverAfter(requestAndDecline, releaseRequested);
     await harness.jobs.untilDone('release_declined', declined);
-    for (const id of [requested, declined]) await harness.jobs.untilDone('binding_released', requests[id]);
+    for (const id of [requested, declined]) await harness.jobs.untilDone('binding_released', activations[id]);
     const released = 'A machine was released from your license for Example App';
     expect(mailsTo(email).map(({ headers }) => headers['subject'])).toEqual([released, released]);
   });
@@ -209,8 +217,8 @@ describe('a license key', () => {
       members: { reason },
     });
     expect(await harness.waitingMails(id)).toEqual([]);
-    const trail = "select 1 from audit_event where license_id = $1 and action = 'license.send_key'";
-    expect(await harness.service.sql(trail, [id])).toEqual([]);
+    const selectAudit = "select 1 from audit_event where license_id = $1 and action = 'license.send_key'";
+    expect(await harness.service.sql(selectAudit, [id])).toEqual([]);
     expect(await harness.licenses.currentKey(id)).toBeNull();
   });
 
