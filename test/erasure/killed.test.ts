@@ -2,13 +2,12 @@ import { hash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { Webhook } from 'standardwebhooks';
 import { until } from '../support/until.js';
 import { call, createDatabase, connect } from '../support/harness.js';
+import { report, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
 
-const SECRET = Buffer.alloc(32, 7).toString('base64');
 const TOKEN = `mst_${randomBytes(32).toString('base64url')}`;
 const ADA = 'ada@example.com';
 
@@ -21,7 +20,7 @@ const client = await connect(database.url);
 
 function startServer(more: Record<string, string> = {}): ServerProcess {
   const settings = { PORT: String(port), DATA_DIR: directory, DATABASE_URL: database.url };
-  return new ServerProcess({ ...settings, PURCHASE_WEBHOOK_SECRET: SECRET, ...more });
+  return new ServerProcess({ ...settings, ...PURCHASE_SETTINGS, ...more });
 }
 
 async function addStaff(): Promise<void> {
@@ -33,17 +32,9 @@ async function addStaff(): Promise<void> {
   ]);
 }
 
-/** Reports a purchase as the payment processor does. @returns the status */
-async function reportPaid(): Promise<number> {
-  const body = JSON.stringify({ transaction_id: 'txn_1', email: ADA, status: 'paid' });
-  const at = new Date();
-  const headers = {
-    'webhook-id': 'msg_1',
-    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
-    'webhook-signature': new Webhook(SECRET).sign('msg_1', at, body),
-  };
-  return (await call(url, 'POST', '/v1/purchases', body, headers)).status;
-}
+/** Reports Ada's purchase. @returns the status of the response */
+const reportPaid = async () =>
+  (await report({ url }, { transaction_id: 'txn_1', email: ADA, status: 'paid' })).status;
 
 const rows = async (sql: string) => (await client.query(sql)).rows as Record<string, unknown>[];
 const purchaseWithLicense = () =>
@@ -81,13 +72,13 @@ test('if an instance is killed between its response and the erasure, the next on
   await until(async () => (await rows('select 1 from mail_recipient')).length === 0);
 });
 
-test('reporting the purchase again restores no data and issues no second license', async () => {
+test('a repeated report of the purchase restores no data and issues no second license', async () => {
   expect(await reportPaid()).toBe(204);
   expect(await purchaseWithLicense()).toEqual([erasedPurchase]);
   expect(await rows('select 1 from license where email is not null and purchase_id is not null')).toEqual([]);
 });
 
-test('a TOMBSTONE_FILE that cannot be read stops the start, in one sentence', async () => {
+test('if TOMBSTONE_FILE cannot be read, the service does not start and prints one sentence', async () => {
   const file = join(directory, 'a folder');
   mkdirSync(file);
   const refused = startServer({ PORT: String(await freePort()), TOMBSTONE_FILE: file });
