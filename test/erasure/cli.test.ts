@@ -32,7 +32,7 @@ const recordPurchase = () =>
     '--status',
     'paid',
   ]);
-/** The API names the id of an erasure `id`. */
+/** The erasure as in a response of the API, which names the id `id`. */
 const asInApi = ({ erasure_id: id, ...rest }: { erasure_id: string }) => ({ id, ...rest });
 
 const request = (email: string, ...more: string[]) =>
@@ -41,7 +41,7 @@ const rows = async (sql: string) => (await client.query(sql)).rows as Record<str
 const day = (daysFromNow: number) => new Date(Date.now() + daysFromNow * DAY_MS).toISOString().slice(0, 10);
 const emailOfLicense = async () => (await rows('select email from license'))[0]!['email'];
 
-test('a request of staff may be carried out at once, and is waiting until then', async () => {
+test('a request of staff is due at once, and waits until a command carries it out', async () => {
   const erasure = await request(' Ada@Example.com ', '--as', 'grace');
   expect(erasure).toMatchObject({
     email: 'ada@example.com',
@@ -121,6 +121,7 @@ test('a request in a restored backup that was cancelled after the backup is not 
   ]);
   expect((await terminal.run(['erasure', 'list'])).stdout).toMatch(/ {2}cancelled {2}/);
   expect(await emailOfLicense()).toBe('ada@example.com');
+  // The next tests need the waiting request.
   await rows('delete from erasure_request');
   await rows('insert into erasure_request select * from saved_request');
   await rows('drop table saved_request');
@@ -165,7 +166,7 @@ test('a purchase of an erased buyer that a restored backup lacks is recorded wit
   expect(await rows('select id from license')).toEqual([]);
 });
 
-test('an old license that was imported after an erasure keeps its address when retention has deleted the request', async () => {
+test('an old license that was imported after an erasure keeps its address after retention has deleted the request', async () => {
   const { erasure_id } = await request('back@example.com');
   await terminal.json(['erasure', 'run']);
   writeFileSync(
@@ -217,13 +218,13 @@ test('without --json, request prints what will carry the request out', async () 
 });
 
 test('exit code 2 and one sentence for an invalid address, a missing reason, or an address in the reason', async () => {
-  const wrong = [
+  const invalid = [
     ['ada', ...REASON],
     ['ada@example.com'],
     ['ada@example.com', '--reason', 'ada@example.com asked'],
   ];
   const runs = await Promise.all(
-    wrong.map((args) => terminal.run(['erasure', 'request', ...args, '--json'])),
+    invalid.map((args) => terminal.run(['erasure', 'request', ...args, '--json'])),
   );
   for (const { code, stdout, stderr } of runs) {
     expect([code, stdout]).toEqual([2, '']);
@@ -242,7 +243,7 @@ test('in production the commands refuse to erase without TOMBSTONE_FILE, with on
     expect(stderr).toMatch(/^In production, erasing needs TOMBSTONE_FILE: [^\n]+\.\n$/);
   }
   expect(await rows('select id, email, honoured_at from erasure_request order by id')).toEqual(before);
-  // The database was made with the secret of development.
+  // The database was made with the license key secret of development, and accepts no other one.
   const LICENSE_KEY_SECRET = readFileSync(terminal.file('data/keys/license-key.secret'), 'utf8');
   const TOMBSTONE_FILE = terminal.file('production.txt');
   const withFile = { env: { ...PRODUCTION_SETTINGS, LICENSE_KEY_SECRET, TOMBSTONE_FILE } };

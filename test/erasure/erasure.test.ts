@@ -22,7 +22,7 @@ const LABELS = ['Studio Kanari', 'Kanari Laptop', 'Kanaris alter Mac', 'Küche v
 const RELEASE_REQUEST_REASON = 'Sold it to my sister Kanarina';
 const MACHINES = LABELS.map((label) => machineId(label));
 
-/** Finds the personal data of Ada. Her transaction ids are not in it, because they are kept. */
+/** Finds the personal data of Ada. Her transaction ids are not searched, because they are kept. */
 const search = new LeakSearch([
   ...[ADA, EARLIER, RELEASE_REQUEST_REASON, ...LABELS].flatMap(formsOfText),
   ...MACHINES.flatMap(formsOfMachine),
@@ -122,7 +122,7 @@ async function enqueueUnsendableMails(): Promise<void> {
   await rm(outboxPath);
 }
 
-/** The rows with one of these ids, without those of the job queue, which change all the time. */
+/** The rows with one of these ids. The rows of the job queue are left out, because they change all the time. */
 const rowsOf = (ids: readonly string[], rows: readonly string[]) =>
   rows.filter((row) => row.startsWith('public.') && ids.some((id) => row.includes(id)));
 
@@ -138,6 +138,7 @@ test('after the erasure no table has personal data of the holder, in any form', 
   await waitForSentMails(service);
   const after = await everyRow(service.database);
   expect([...search.in(after.join('\n'))]).toEqual([]);
+  // The audit trail is kept, so the search has covered its events.
   expect(after.filter((row) => row.startsWith('public.audit_event')).length).toBeGreaterThan(5);
 });
 
@@ -171,7 +172,7 @@ test('the request shows how much was erased, and no longer the address', () => {
   });
 });
 
-test('one receipt is sent to the address: what was deleted, what is kept, why and until when', async () => {
+test('one receipt is sent to the address, and says what was deleted, what is kept, why and until when', async () => {
   const [receipt, ...more] = await mailsTo(service, ADA, /was deleted/);
   expect(more).toEqual([]);
   expect(receipt!.text).toContain('Licenses: 4\nActivations: 4\nPurchases: 3\n');
@@ -183,7 +184,7 @@ test('one receipt is sent to the address: what was deleted, what is kept, why an
   expect(receipt!.text).not.toMatch(/kanari/i);
 });
 
-test('no other mail is sent to an erased holder, also none that was waiting', async () => {
+test('no other mail is sent to an erased holder, not even a mail that was waiting', async () => {
   await makeDue(service);
   await waitForJobs(service);
   expect((await mailsTo(service, ADA, /./)).map(({ subject }) => subject)).toEqual([

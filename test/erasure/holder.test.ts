@@ -51,7 +51,7 @@ const jobs = () =>
     "select id, run_at from graphile_worker.jobs where task_identifier = 'erasure'",
   );
 
-/** Waits until a mail with this subject is sent. @returns those to Ada */
+/** Waits until a mail with this subject is sent. @returns the mails to Ada with this subject */
 const mails = async (subject: RegExp) => {
   await until(async () => (await outbox(service)).some((mail) => subject.test(mail.subject)));
   return (await outbox(service)).filter((mail) => mail.to === ADA && subject.test(mail.subject));
@@ -192,7 +192,7 @@ test('a second request returns the first one, with the same time', async () => {
   expect(await mails(/^You asked for your data/)).toHaveLength(1);
 });
 
-test('ten concurrent requests create one', async () => {
+test('ten concurrent requests create one request with one job', async () => {
   const created = await Promise.all(Array.from({ length: 10 }, () => erasures.request(ADA)));
   expect(new Set(created.map(({ id }) => id)).size).toBe(1);
   expect(await jobs()).toHaveLength(1);
@@ -240,12 +240,10 @@ test.each([
   ['2096-12-02', '2097-01-01', 'over the end of a year'],
   ['2100-01-30', '2100-03-01', 'in a hundredth year, which is no leap year'],
 ])('a request of %s is due on %s, after 30 days (%s)', async (received_on, due_on) => {
-  for (const [time, days_left] of [
-    ['00:00:00Z', 30],
-    ['23:59:59.999Z', 30],
-  ] as const) {
+  for (const time of ['00:00:00Z', '23:59:59.999Z']) {
     service.clock.set(`${received_on}T${time}`);
-    expect(await erasures.request(`${time}@example.com`)).toMatchObject({ received_on, due_on, days_left });
+    const request = await erasures.request(`${time}@example.com`);
+    expect(request).toMatchObject({ received_on, due_on, days_left: 30 });
   }
   service.clock.set(`${due_on}T23:59:59.999Z`);
   expect((await erasures.list()).map(({ days_left }) => days_left)).toEqual([0, 0]);

@@ -114,7 +114,7 @@ test('a request of staff makes the job of a holder’s waiting request due at on
   expect(await emailOf()).toBeNull();
 });
 
-test('a due request that fails delays no other one, and its error is returned with the others that are carried out', async () => {
+test('runDue returns the error of a request that fails, and carries out the other due requests', async () => {
   await service.issue({ email: 'bob@example.com' });
   const first = await erasures.request(ADA);
   service.clock.advance(1_000);

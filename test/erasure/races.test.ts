@@ -33,7 +33,7 @@ async function sellAndActivate(transaction_id: string): Promise<SoldLicense> {
   return { license_id, license_key, email, transaction_id, activation_id: json.activation.id };
 }
 
-/** Carries a request out as its job does: it retries after a lock timeout. */
+/** Carries a request out, and tries again after a lock timeout, as the job of the request does. */
 async function carryOut(id: string): Promise<unknown> {
   for (;;)
     try {
@@ -68,7 +68,7 @@ test.each(ROUNDS)(
     const changes: (() => Promise<unknown>)[] = [
       () => service.activate(license, 'second', { hostname_hint: 'Second' }),
       () => service.app.get(ReleaseService).release(activation_id, AUDIT_CONTEXT),
-      // After the refund or the erasure the key may not be mailed.
+      // After the refund or the erasure `rekey` is refused, because the new key could not be mailed.
       () =>
         licenses
           .rekey(license_id, AUDIT_CONTEXT)
@@ -97,7 +97,7 @@ test.each(ROUNDS)(
     const id = await requestAsHolder(email);
     const paid = (i: number) => (): Promise<unknown> =>
       purchases.record({ transaction_id: `during-${round}-${i}`, email, status: 'paid' });
-    // One of them was disputed before it was paid, so its purchase already exists, without an address.
+    // The first of them was disputed before it was paid, so its purchase already exists, without an address.
     await purchases.record({ transaction_id: `during-${round}-1`, status: 'disputed' });
     const order = [paid(1), paid(2), paid(3)].toSpliced(round % 4, 0, () => carryOut(id));
     await Promise.all(order.map((each) => each()));

@@ -152,7 +152,7 @@ test('an erased person who bought again has the new license and no other data', 
   );
 });
 
-test('no other personal data is restored, also not in waiting mails', async () => {
+test('no other personal data is restored, not even in waiting mails', async () => {
   // The address is stored for the receipt of the repeated erasure until the receipt is sent.
   await waitForSentMails(restoredService);
   // The license and the purchase `second`, which Ada bought after her erasure, are left out.
@@ -182,7 +182,7 @@ test('a purchase that the dump lacks gets the same license when it is reported a
   const paid = { transaction_id: 'other', status: 'paid', email: 'other@example.com' } as const;
   expect(await purchases.record(paid)).toEqual({ state: 'paid', license_id: other, license_ids: [other] });
   await waitForJobs(restoredService);
-  const written = (await outbox(restoredService)).length;
+  const mailCount = (await outbox(restoredService)).length;
   const paidByAda = { ...paid, transaction_id: 'between', email: ADA };
   for (const state of ['paid', 'paid', 'refunded'] as const)
     expect(await purchases.record({ ...paidByAda, status: state })).toEqual({
@@ -193,10 +193,10 @@ test('a purchase that the dump lacks gets the same license when it is reported a
   await waitForJobs(restoredService);
   const selectPurchase = "select email, state from purchase where transaction_id = 'between'";
   expect(await restoredService.sql(selectPurchase)).toEqual([{ email: null, state: 'refunded' }]);
-  expect((await outbox(restoredService)).length).toBe(written);
+  expect((await outbox(restoredService)).length).toBe(mailCount);
 });
 
-test('a purchase that was recorded without its buyer gets no buyer later, also without the tombstone file', async () => {
+test('a purchase that was recorded without its buyer gets no buyer later, even without the tombstone file', async () => {
   renameSync(file, `${file}.moved`);
   const later = await start(restored.url);
   const report = { transaction_id: 'between', status: 'paid', email: ADA } as const;

@@ -104,10 +104,7 @@ test('a request whose erasure failed at its commit is carried out by the next st
     state: 'honoured',
     erased: { licenses: 2, purchases: 1 },
   });
-  const subjects = (await mailsTo(service, 'killed@leak.example', /was deleted/)).map(
-    ({ subject }) => subject,
-  );
-  expect(subjects).toHaveLength(1);
+  expect(await mailsTo(service, 'killed@leak.example', /was deleted/)).toHaveLength(1);
 });
 
 test.each([
