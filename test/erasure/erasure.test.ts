@@ -101,7 +101,7 @@ async function changeAddress(): Promise<void> {
   for (const { id } of licenses) await service.setLicense(id, { email: ADA });
 }
 
-/** Enqueues mails that cannot be sent: one with a key, one whose recipient is only in mail_recipient, one with a code. */
+/** Enqueues mails that cannot be sent: with a key, to a recipient that only mail_recipient has, and with a sign-in code. */
 async function enqueueUnsendableMails(): Promise<void> {
   await waitForJobs(service);
   const outboxPath = join(service.dataDir, 'outbox');
@@ -200,7 +200,7 @@ test('the heartbeat of each machine is answered with binding_released', async ()
   }
 });
 
-test('an activation with the key of an erased license is answered like one with an unknown key, for either address', async () => {
+test('an activation with the key of an erased license gets the response for an unknown key, with either address', async () => {
   for (const license_key of ada.keys) {
     for (const email of [ADA, EARLIER]) {
       const { status, json } = await service.activate({ license_key, email }, LABELS[0]);

@@ -102,7 +102,7 @@ test('if the clocks of the service and the database differ, no request is carrie
   expect(await isErased()).toBe(true);
 });
 
-test('if the clocks of the service and the database differ, a request of a holder is refused as unavailable, and one of staff is carried out', async () => {
+test('if the clocks of the service and the database differ, a request of a holder is refused as unavailable, and a request of staff is carried out', async () => {
   jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);
   try {
     await expect(erasures.request(ADA)).rejects.toMatchObject({ code: 'unavailable' });
@@ -206,7 +206,7 @@ test('a request of staff for the same address makes the waiting one due at once'
   expect(await waitUntilCarriedOut(service, first.id)).toMatchObject({ honoured_at: '2096-02-10T13:00:00Z' });
 });
 
-test('a request of a holder does not postpone one of staff', async () => {
+test('a request of a holder does not postpone a request of staff', async () => {
   // The lock delays the erasure that staff requested, so that it still waits when the holder requests one.
   const { first, second } = await withTableLock(service, 'license', async () => ({
     first: await erasures.request(ADA, AUDIT_CONTEXT),

@@ -43,7 +43,7 @@ const purchaseWithLicense = () =>
 const purchase = { transaction_id: 'txn_1', state: 'paid' };
 const erasedPurchase = { ...purchase, buyer: null, email: null, ended: true };
 
-test('if an instance is killed between its response and the erasure, the next one carries the erasure out', async () => {
+test('if an instance is killed between its response and the erasure, the next instance carries the erasure out', async () => {
   const first = await startServer().ready();
   expect(await reportPaid()).toBe(204);
   await addStaff();

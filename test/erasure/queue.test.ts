@@ -88,7 +88,7 @@ test('a job that repeatedly runs early uses up no attempt and is never enqueued 
   await waitUntilCarriedOut(service, id);
 });
 
-test('a cancelled request has no job, also if its job runs during the cancellation', async () => {
+test('a cancelled request has no job, even if its job runs during the cancellation', async () => {
   const { id } = await erasures.request(ADA);
   await runJobEarly(id);
   await erasures.cancel(id);

@@ -152,7 +152,7 @@ test('a license that is linked to its purchase while the erasure waits for a loc
   expect(readFileSync(join(service.dataDir, 'erased.txt'), 'utf8')).toContain(`license ${license_id}\n`);
 });
 
-test('of ten concurrent runs of a request one erases, and all return the same', async () => {
+test('ten concurrent runs of a request erase once, and all return the same result', async () => {
   const { email } = await sellAndActivate('ten');
   const id = await requestAsHolder(email);
   const results = await Promise.all(Array.from({ length: 10 }, () => carryOut(id)));

@@ -23,7 +23,7 @@ const NOON = '2096-02-10T12:00:00Z';
 const HOUR_MS = 3_600_000;
 const [ADA, BOB] = ['ada@leak.example', 'bob@example.com'];
 /** Finds the personal data of Ada. No other data contains the word Kanari. */
-const search = new LeakSearch([ADA, 'Kanari Studio', 'Kanari words'].flatMap(formsOfText));
+const search = new LeakSearch([ADA, 'Kanari Studio', 'Kanari sold it'].flatMap(formsOfText));
 
 const root = temporaryFolder();
 let services: Service[] = [];
@@ -81,7 +81,7 @@ async function createAdasLicense(service: Service, transaction?: string) {
     (await service.activate(license, machine, { hostname_hint: `Kanari Studio ${machine}` })).json;
   const [released, active] = [await activate('released'), await activate('active')];
   const ids = [released, active].map(({ activation }) => activation.id as string) as [string, string];
-  for (const id of ids) await service.app.get(ReleaseRequests).create(id, 'Kanari words');
+  for (const id of ids) await service.app.get(ReleaseRequests).create(id, 'Kanari sold it');
   await service.app.get(ReleaseService).release(ids[0], AUDIT_CONTEXT);
   return { id: license.license_id, license_key: license.license_key, token: active.token as string };
 }
@@ -145,7 +145,7 @@ describe('a license that got another holder after the backup and whose former ho
       expect(await warnings(service)).toEqual([
         'Licenses without an e-mail address since a restore: 1. mooring status names them; set it with mooring license set --email.',
       ]);
-      // The retention does not delete the license as an erased one, and a later start does not erase it.
+      // Retention does not delete the license as an erased license, and a later start does not erase it.
       clock.advance(400 * DAY_MS);
       await service.app.get(RetentionService).run();
       service = await restart(restored);
@@ -240,13 +240,13 @@ test('if an erasure was written to the file but not committed, a license that th
   expect(await service.sql('select 1 from erasure_request where email is not null')).toEqual([]);
 });
 
-test('a request whose cancellation an asynchronous failover lost is not carried out, and is cancelled again', async () => {
+test('if an asynchronous failover lost a cancellation, the request is not carried out and is cancelled again', async () => {
   const service = await start(original);
   const { id: license } = await createAdasLicense(service);
   const { id } = await erasuresOf(service).request(ADA);
   const [row] = await service.sql('select email, cancelled_at from erasure_request where id = $1', [id]);
   await erasuresOf(service).cancel(id);
-  // The promoted standby lacks the last commit. The service goes on without a restart.
+  // This is the state of a promoted standby that lacks the last commit. The service is not restarted.
   await service.sql('update erasure_request set email = $2, cancelled_at = $3 where id = $1', [
     id,
     row!['email'],
@@ -268,14 +268,14 @@ describe('if a restored copy shares the tombstone file,', () => {
     service = await start(original);
     await erasuresOf(service).cancel(id);
     const copyService = await start(copy);
-    // The request was cancelled before the copy started, so the copy does not carry it out. The copy carries out two new ones.
+    // The request was cancelled before the copy started, so the copy does not carry it out. The copy carries out two new requests.
     expect(await emailOf(copyService, ada.id)).toBe(ADA);
     for (const email of [ADA, BOB]) await erase(copyService, email);
     clock.advance(HOUR_MS);
     service = await restart(original);
     expect([await emailOf(service, ada.id), await emailOf(service, bob.license_id)]).toEqual([ADA, BOB]);
     expect((await service.heartbeat(ada.token)).status).toBe(200);
-    // A purchase that is reported again is not taken for one of an erased buyer.
+    // A repeated report of the purchase is not mistaken for a report about an erased buyer.
     const report = { transaction_id: 'txn_1', status: 'paid', email: ADA } as const;
     expect(await service.app.get(PurchasesService).record(report)).toEqual({
       state: 'paid',

@@ -113,7 +113,7 @@ test('a cancelled request is not carried out', async () => {
   ]);
 });
 
-test('the list has waiting requests by days left, overdue ones first, then finished ones, newest first', async () => {
+test('the list has the waiting requests by days left, and then the finished requests, the newest first', async () => {
   const requestAfter = async (days: number, email: string) => {
     service.clock.set(new Date(Date.parse(NOON) + days * DAY_MS));
     return (await requestAsHolder(email)).id;

@@ -5,7 +5,7 @@ import type { Misconduct, Stage } from './smtp-server.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 import { everyRow, whileGone } from '../support/tables.js';
 
-/** A text in the refusals of the mail server, which also repeat the recipient and the mail. */
+/** A text in the refusals of the mail server. A refusal also repeats the recipient and the mail. */
 const REFUSAL = 'no such user';
 const PASSWORD = 'canary-password';
 

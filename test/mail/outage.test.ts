@@ -90,7 +90,7 @@ async function sell(email: string): Promise<void> {
 
 const untilMailTo = (email: string) => smtp.untilAccepted((mail) => mail.to.includes(email));
 
-test('after an outage of the database the same process sends the mails that were being sent and new ones', async () => {
+test('after an outage of the database the same process sends the mail that was being sent, and new mails', async () => {
   smtp.misbehave('message', 'stall');
   const stalled = smtp.untilReached('message');
   await sell('under-way@example.com');

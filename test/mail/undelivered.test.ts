@@ -44,10 +44,10 @@ const reasons = [...misconducts.map(([, , reason]) => reason), `${UNREACHABLE} (
 const readReadiness = async () => (await harness.service.call('GET', '/health/ready')).json;
 const status = async () =>
   (await terminal.json(['status'])).mail as { waiting: number; failing: FailingMail[] };
-const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+const anyTime = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
 
 test('a delivery that ends because the job queue could not use the database has this reason', async () => {
-  // graphile-worker prints the error of the database itself.
+  // graphile-worker itself prints the error of the database to the console.
   const print = jest.spyOn(console, 'error').mockImplementation(() => undefined);
   const stalling = await MailHarness.start();
   const { service, smtp, jobs } = stalling;
@@ -76,8 +76,8 @@ test('mooring status lists undelivered mails, with the license that each is abou
       about,
       reason: reasons[index],
       attempts: 1,
-      waiting_since: time,
-      next_attempt_at: time,
+      waiting_since: anyTime,
+      next_attempt_at: anyTime,
     })),
   );
   const { stdout } = await terminal.run(['status']);
@@ -228,7 +228,7 @@ describe('without a running service', () => {
     const about = await sell('killed', `${killed}, run_at = now() - interval '6 minutes'`);
     const reason = 'the service was killed while it sent the mail';
     const { mail, warnings } = await withoutService.json(['status']);
-    const failing = { kind: 'license_key', about, reason, attempts: 25, waiting_since: time };
+    const failing = { kind: 'license_key', about, reason, attempts: 25, waiting_since: anyTime };
     expect(mail).toEqual({
       waiting: 5,
       untried: 5,

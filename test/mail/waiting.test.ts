@@ -87,7 +87,7 @@ test('repeated requests for a mail enqueue one job', async () => {
   expect(await harness.waitingMails(license_id)).toEqual([]);
 });
 
-test('a mail that is requested while the same one is being sent is sent as well', async () => {
+test('a mail that is requested again while it is being sent is sent a second time', async () => {
   harness.smtp.misbehave('message', 'stall');
   const stalled = harness.smtp.untilReached('message');
   const { license_id } = await harness.service.issue({ email: 'meanwhile@example.com' });
