@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { Logo } from '../../src/brand/logo.js';
 import { Config } from '../../src/core/config.js';
 import { Service } from '../support/harness.js';
@@ -11,11 +11,6 @@ const DOCTYPE = '<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "svg11.dtd" [ <!
 const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(20)]);
 
 const folder = temporaryFolder();
-let service: Service | undefined;
-afterEach(async () => {
-  await service?.close();
-  service = undefined;
-});
 
 function logoFile(name: string, content: string | Buffer): string {
   const file = join(folder, name);
@@ -24,7 +19,7 @@ function logoFile(name: string, content: string | Buffer): string {
 }
 
 test('the brand and its logo are public, and an SVG logo that is opened as a page runs no script', async () => {
-  service = await Service.start({
+  const service = await Service.start({
     environment: {
       PRODUCT_NAME: 'Example Editor',
       VENDOR_NAME: 'Example & Sons',
@@ -62,8 +57,8 @@ test('the brand and its logo are public, and an SVG logo that is opened as a pag
   });
 });
 
-test('without settings of the brand the product name is the value of PRODUCT, and there is no logo', async () => {
-  service = await Service.start();
+test('without brand settings the product name is the value of PRODUCT, and there is no logo', async () => {
+  const service = await Service.start();
   expect((await service.call('GET', '/brand')).json).toMatchObject({
     product_name: 'com.example.app',
     vendor_name: null,
@@ -93,21 +88,21 @@ test.each([
   expect(image).toEqual({ type, bytes: Buffer.from(content) });
 });
 
-const NO_IMAGE = /^LOGO_FILE must be a PNG or SVG image\.$/;
+const WRONG_FORMAT = /^LOGO_FILE must be a PNG or SVG image\.$/;
 test.each([
   ['missing', () => join(folder, 'nowhere.png'), /^LOGO_FILE cannot be read: .*nowhere\.png \(ENOENT\)\.$/],
-  ['a web page', () => logoFile('page.svg', '<!doctype html>'), NO_IMAGE],
-  ['a web page with an image', () => logoFile('image.svg', `<!doctype html>${SVG}`), NO_IMAGE],
-  ['a web page after a comment', () => logoFile('comment.svg', `<!-- ${SVG} --><html>${SVG}`), NO_IMAGE],
-  ['another XML document', () => logoFile('feed.svg', `<?xml version="1.0"?><feed>${SVG}</feed>`), NO_IMAGE],
-  ['a long prolog alone', () => logoFile('long.svg', '<!-- -->'.repeat(10_000)), NO_IMAGE],
-  ['empty', () => logoFile('empty.png', ''), NO_IMAGE],
+  ['a web page', () => logoFile('page.svg', '<!doctype html>'), WRONG_FORMAT],
+  ['a web page with an image', () => logoFile('image.svg', `<!doctype html>${SVG}`), WRONG_FORMAT],
+  ['a web page after a comment', () => logoFile('comment.svg', `<!-- ${SVG} --><html>${SVG}`), WRONG_FORMAT],
+  ['another XML document', () => logoFile('feed.svg', `<?xml version="1.0"?><feed>${SVG}</feed>`), WRONG_FORMAT],
+  ['a long prolog without an image', () => logoFile('long.svg', '<!-- -->'.repeat(10_000)), WRONG_FORMAT],
+  ['empty', () => logoFile('empty.png', ''), WRONG_FORMAT],
   [
     'too large',
     () => logoFile('large.svg', SVG.padEnd(100 * 1024 + 1)),
     /^LOGO_FILE must have at most 100 KiB\.$/,
   ],
-  // A device that never ends, such as /dev/zero, would take all memory, so none is read.
+  // A device that never ends, such as /dev/zero, would fill the memory, so no device is read.
   ['a device', () => '/dev/null', /^LOGO_FILE cannot be read: \/dev\/null \(it is not a file\)\.$/],
 ])('a logo that is %s is refused with one sentence', (_what, makeFile, sentence) => {
   const config = new Config({ LOGO_FILE: makeFile() });

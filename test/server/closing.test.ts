@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { connect, type AddressInfo } from 'node:net';
-import { Writable } from 'node:stream';
 import { expect, jest, test } from '@jest/globals';
 import { fastify } from 'fastify';
 import { closeConnections } from '../../src/http/connection-closing.js';
@@ -9,14 +8,14 @@ import { AppLogger } from '../../src/core/logger.js';
 import { servePrepared } from '../../src/http/responses/prepared-response.js';
 import { handleMalformedRequests } from '../../src/http/malformed-requests.js';
 
-test('while a closing server still listens, the framework answers a prepared path, and closes the connection', async () => {
+test('while a closing server still listens, the framework answers a prepared path and closes the connection', async () => {
   const app = fastify({ return503OnClosing: false });
   const queue = new AcceptQueue();
-  const isWaiting = Promise.withResolvers<() => void>();
-  jest.spyOn(queue, 'whenEmpty').mockImplementation((callback) => isWaiting.resolve(callback));
-  const log = new AppLogger('info', new Writable({ write: (_line, _encoding, done) => done() }));
+  const emptyCallback = Promise.withResolvers<() => void>();
+  jest.spyOn(queue, 'whenEmpty').mockImplementation((callback) => emptyCallback.resolve(callback));
+  const log = new AppLogger('info', { write: () => undefined });
   closeConnections(app, queue, log);
-  app.get('/', () => 'of the framework');
+  app.get('/', () => 'from the framework');
   servePrepared(app, { path: '/', respond: () => ({ status: 200, headers: {}, body: 'prepared' }) }, log);
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
   const read = async () => {
@@ -26,19 +25,19 @@ test('while a closing server still listens, the framework answers a prepared pat
 
   expect(await read()).toEqual(['keep-alive', 'prepared']);
   const closed = app.close();
-  const queueIsEmpty = await isWaiting.promise;
+  const reportEmptyQueue = await emptyCallback.promise;
   const whileClosing = await read();
-  queueIsEmpty();
+  reportEmptyQueue();
   await closed;
-  expect(whileClosing).toEqual(['close', 'of the framework']);
+  expect(whileClosing).toEqual(['close', 'from the framework']);
 });
 
 test('a shutdown answers complete requests, closes connections with incomplete ones, and counts both', async () => {
-  const logged: string[] = [];
-  const sink = new Writable({ write: (line, _encoding, done) => (logged.push(String(line)), done()) });
+  const logged: Record<string, unknown>[] = [];
+  const log = new AppLogger('info', { write: (line) => void logged.push(JSON.parse(line)) });
   const app = fastify();
   handleMalformedRequests(app);
-  closeConnections(app, new AcceptQueue(), new AppLogger('info', sink));
+  closeConnections(app, new AcceptQueue(), log);
   const answer = Promise.withResolvers<string>();
   app.get('/', () => (app.server.emit('arrived'), answer.promise));
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
@@ -61,9 +60,7 @@ test('a shutdown answers complete requests, closes connections with incomplete o
   ]);
   await closed;
 
-  const [line] = logged.map((text) => JSON.parse(text) as Record<string, unknown>);
-  expect(logged).toHaveLength(1);
-  expect(line).toMatchObject({ msg: 'requests ended', answered: 1, cut: 1 });
+  expect(logged).toMatchObject([{ msg: 'requests ended', answered: 1, cut: 1 }]);
   // The service waits a second for the rest of an incomplete request.
-  expect(line!['milliseconds']).toBeGreaterThan(900);
+  expect(logged[0]!['milliseconds']).toBeGreaterThan(900);
 });

@@ -9,7 +9,7 @@ const HEARTBEATS = { ...responses(10), processorMs: 100 };
 const CODES = responses(2, { 429: 3, 503: 15 });
 const FLOOD = { ...HEARTBEATS, processorMs: 200, codes: CODES, laterCodes: responses(1, { 503: 4 }) };
 
-async function pageOf(quiet: object, flood: object): Promise<string> {
+async function resultsPage(quiet: object, flood: object): Promise<string> {
   const { report } = await importFromBench('code-flood/report.mjs');
   const load = { version: 'PostgreSQL', licenses: 1_000, heartbeatsPerSecond: 50, mailDelayMs: 50 };
   return report(
@@ -25,16 +25,16 @@ async function pageOf(quiet: object, flood: object): Promise<string> {
   ) as string;
 }
 
-test('the page of a code flood divides the measured processor time by the codes of the same seconds', async () => {
-  const page = await pageOf(HEARTBEATS, FLOOD);
+test('the results of a code flood have the counts of responses, and the processor time of a request in the measured seconds', async () => {
+  const page = await resultsPage(HEARTBEATS, FLOOD);
   expect(page).not.toMatch(/NaN|undefined/);
   expect(page).toContain('3 were accepted, 3 were answered with 429 and 19 with 503.');
   expect(page).toContain('Each request for a code took the service 5.0 ms of processor time');
   expect(page).toContain('Every response was correct.');
 });
 
-test('the page of a code flood names wrong responses', async () => {
-  const page = await pageOf(
+test('the results of a code flood list the wrong responses by kind and status', async () => {
+  const page = await resultsPage(
     { ...HEARTBEATS, wrongByStatus: { 503: 1 } },
     { ...FLOOD, wrongByStatus: { 503: 2 }, laterCodes: responses(1, { 0: 7 }) },
   );

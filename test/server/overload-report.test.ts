@@ -20,7 +20,7 @@ test.each([
   ],
   ['all', [100, 2_000], ['the last after 2.0 s.', 'and 1.00 times was measured: reached.']],
 ])(
-  'the page of an overload says how many clients were answered: %s',
+  'the results of the overload bench say how many clients were answered: %s',
   async (_what, answeredAfterMs, texts) => {
     const { report } = await importFromBench('overload/report.mjs');
     const reconnection = { clients: 2, capacity: 1, answeredAfterMs, counts: COUNTS };

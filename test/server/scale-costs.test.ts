@@ -35,19 +35,19 @@ const MEASUREMENTS = {
   days: { nights, months: [{ rows: 4_000, table_bytes: 600_000, index_bytes: 40_000 }] },
 };
 
-test('the costs of clients follow from the measurements', async () => {
+test('the costs and the limits of a fleet are computed from the measurements', async () => {
   const { computeCosts } = await importFromBench('scale/costs.mjs');
-  const { nights: night, million, target, limits } = computeCosts(MEASUREMENTS);
-  expect(night.move).toEqual({ us: 1_000, processorUs: 500, wal: 400, temporary: 100 });
-  expect(night.rollUp).toEqual({ us: 1_000, processorUs: 500, wal: 400, temporary: 100 });
-  expect(night.vacuum).toEqual({ us: 100, processorUs: 50, wal: 40, temporary: 10 });
-  expect(night).toMatchObject({ diskBytes: 160, growth: { time: 1, processor: 1, stored: 2_000 } });
+  const { nights: rowCosts, million, target, limits } = computeCosts(MEASUREMENTS);
+  expect(rowCosts.move).toEqual({ us: 1_000, processorUs: 500, wal: 400, temporary: 100 });
+  expect(rowCosts.rollUp).toEqual({ us: 1_000, processorUs: 500, wal: 400, temporary: 100 });
+  expect(rowCosts.vacuum).toEqual({ us: 100, processorUs: 50, wal: 40, temporary: 10 });
+  expect(rowCosts).toMatchObject({ diskBytes: 160, growth: { time: 1, processor: 1, stored: 2_000 } });
   const coresOf = ({ serviceCores }: { serviceCores: number }) => serviceCores.toFixed(4);
   expect(million.slice(0, 3).map(coresOf)).toEqual(['0.0463', '0.0093', '0.0046']);
   expect(million[0]).toMatchObject({ rowsADay: 4_000_000, diskADay: 640_000_000, moveSeconds: 4_000 });
-  // 200 bytes of a heartbeat, and 840 of the three steps of a night.
+  // A heartbeat writes 200 bytes of WAL, and the move, the roll-up and the vacuum of its row write 840 bytes.
   expect(million[0].walADay).toBe(4_000_000 * 1_040);
-  // 4,630 heartbeats a second need 0.93 cores with 200 µs, and 0.46 with 100 µs.
+  // 4,630 heartbeats a second need 0.93 cores at 200 µs each, and 0.46 at 100 µs. An instance uses at most 0.6 of a core.
   const instancesOf = ({ instances }: { instances: (peak: number) => number }) => [
     instances(1),
     instances(3),
