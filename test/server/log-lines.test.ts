@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import type { LogLevel } from '../../src/core/config.js';
 import { LibraryOutput } from '../../src/core/library-output.js';
 import { AppLogger } from '../../src/core/logger.js';
 import { OutageLog } from '../../src/database/outage-log.js';
@@ -15,16 +16,16 @@ const folder = temporaryFolder();
 const database = await createDatabase();
 const terminal = new Terminal({});
 
-/** Creates a log and its lines. */
-function makeLog(): { log: AppLogger; lines: Record<string, unknown>[] } {
+/** Creates a log that collects its parsed lines. */
+function makeLog(level: LogLevel = 'debug'): { log: AppLogger; lines: Record<string, unknown>[] } {
   const lines: Record<string, unknown>[] = [];
-  return { log: new AppLogger('debug', { write: (line) => void lines.push(JSON.parse(line)) }), lines };
+  return { log: new AppLogger(level, { write: (line) => void lines.push(JSON.parse(line)) }), lines };
 }
 
 describe('in the journal of systemd', () => {
   const JOURNAL_LINE = /^<[2-7]>\{"level":\d\d,.*\}$/;
 
-  test('each line begins with the priority of its level; elsewhere with the JSON', async () => {
+  test('each line begins with the priority of its level; elsewhere it begins with the JSON', async () => {
     const journal = join(folder, 'journal');
     const stdout = openSync(journal, 'a');
     const { dev, ino } = fstatSync(stdout);
@@ -42,9 +43,9 @@ describe('in the journal of systemd', () => {
     expect(lines.filter((line) => !JOURNAL_LINE.test(line))).toEqual([]);
     expect(lines).toContainEqual(expect.stringMatching(/^<7>\{"level":20,.*"route":"\/health\/live"/));
     expect(lines).toContainEqual(expect.stringMatching(/^<6>\{"level":30,.*"route":"\/v1\/manifest"/));
-    const later = (await start(`${dev}:${ino + 1}`)).slice(lines.length);
-    expect(later.filter((line) => !line.startsWith('{"level":'))).toEqual([]);
-    expect(later.length).toBeGreaterThan(0);
+    const linesElsewhere = (await start(`${dev}:${ino + 1}`)).slice(lines.length);
+    expect(linesElsewhere.filter((line) => !line.startsWith('{"level":'))).toEqual([]);
+    expect(linesElsewhere.length).toBeGreaterThan(0);
     closeSync(stdout);
   });
 
@@ -63,15 +64,19 @@ describe('in the journal of systemd', () => {
 });
 
 test('probes are logged at debug only', () => {
-  const lines: string[] = [];
-  const log = new AppLogger('info', { write: (line) => void lines.push(line) });
   const record = { method: 'GET', status: 200, milliseconds: 1, request_id: 'x' };
-  for (const route of ['/health/live', '/health/ready', '/v1/keys']) log.logResponse({ ...record, route });
-  expect(lines.map((line) => JSON.parse(line).route)).toEqual(['/v1/keys']);
+  const routes = ['/health/live', '/health/ready', '/v1/keys'];
+  const loggedAt = (level: LogLevel) => {
+    const { log, lines } = makeLog(level);
+    for (const route of routes) log.logResponse({ ...record, route });
+    return lines.map(({ route }) => route);
+  };
+  expect(loggedAt('info')).toEqual(['/v1/keys']);
+  expect(loggedAt('debug')).toEqual(routes);
 });
 
 describe('the output of a library', () => {
-  test('is one line with the fields of its error and without its text, once a minute', () => {
+  test('is logged once a minute, with the fields of its error and without its text', () => {
     const { log, lines } = makeLog();
     let now = 0;
     const output = new LibraryOutput(log, () => now);
@@ -94,7 +99,7 @@ describe('the output of a library', () => {
     expect(JSON.stringify(lines)).not.toContain('ada');
   });
 
-  test('of the service itself is in its log, not on standard error', async () => {
+  test('in the running service is written to the log, not to standard error', async () => {
     const print = `process.on('SIGUSR2', () => console.trace(new Error('a canary')));`;
     const server = new ServerProcess(
       { PORT: '0', DATA_DIR: folder, DATABASE_URL: database.url },
@@ -132,7 +137,7 @@ test('an outage is logged when it begins, every ten minutes, and when it has end
 });
 
 describe('a start', () => {
-  const changed = (change: (url: URL) => void) => {
+  const changedUrl = (change: (url: URL) => void) => {
     const url = new URL(database.url);
     change(url);
     return url.href;
@@ -160,7 +165,7 @@ describe('a start', () => {
   ])(
     'with %s ends at once with exit code 2 and one sentence, as does a command',
     async (_, change, sentence) => {
-      const url = changed(change);
+      const url = changedUrl(change);
       for (const run of [await start(url), await terminal.run(['status'], { env: { DATABASE_URL: url } })]) {
         expect({ code: run.code, stdout: run.stdout }).toEqual({ code: 2, stdout: '' });
         expect(run.stderr).toMatch(sentence);
@@ -173,7 +178,7 @@ describe('a start', () => {
     const proxy = new TcpProxy();
     proxy.port = await freePort();
     proxy.target = Number(new URL(database.url).port);
-    const url = changed((each) => (each.port = String(proxy.port)));
+    const url = changedUrl((each) => (each.port = String(proxy.port)));
     const server = new ServerProcess({ PORT: '0', DATA_DIR: folder, DATABASE_URL: url });
     await server.waitForOutput('stderr', /\n/);
     await proxy.open();

@@ -32,7 +32,7 @@ async function launchWithDatabase(settings: Record<string, string> = {}, options
   return { server, url: `http://127.0.0.1:${port}` };
 }
 
-/** Runs `mooring doctor` beside a service. @returns its findings that are no `ok` */
+/** Runs `mooring doctor` beside a service. @returns its findings that are not `ok` */
 async function findFaults(settings: Record<string, string>): Promise<Finding[]> {
   const terminal = new Terminal({ DATA_DIR: join(folder, 'keys'), ...settings });
   const { checks } = await terminal.json(['doctor'], { env: { PUBLIC_URL: undefined } });
@@ -56,7 +56,7 @@ describe('with a database of its own', () => {
   let port: string;
   let token: string;
 
-  test('the curl line that the first start prints activates a machine, on the port that it contains', async () => {
+  test('the first start prints a curl line that activates a machine, and a link that signs an admin in', async () => {
     port = String(await freePort());
     const server = await launch({ PORT: port, DATA_DIR: dataDir }).ready();
     const { url, ...request } = await readPrintedCall(server);
@@ -86,10 +86,10 @@ describe('with a database of its own', () => {
 
     expect(await findFaults({ PORT: port, DATA_DIR: dataDir })).toEqual([]);
 
-    // After SIGKILL the PostgreSQL of the service still runs, as after a crash.
-    const orphan = postmasterPid();
+    // After SIGKILL the PostgreSQL process of the service still runs, as after a crash.
+    const orphanPid = postmasterPid();
     await server.end('SIGKILL');
-    expect(isPostmaster(orphan, cluster)).toBe(true);
+    expect(isPostmaster(orphanPid, cluster)).toBe(true);
   });
 
   test('with given manifest keys the service has no sample manifest, because it has no private key to sign one', async () => {
@@ -101,7 +101,7 @@ describe('with a database of its own', () => {
     expect((await server.end('SIGTERM')).code).toBe(0);
   });
 
-  test('after kill -9 and a restart nothing acknowledged is lost; two SIGINT end the process like one', async () => {
+  test('after SIGKILL and a restart the acknowledged activation still exists; two SIGINT end the service like one', async () => {
     const server = await launch({ PORT: port, DATA_DIR: dataDir }).ready();
     const beat = await call(`http://127.0.0.1:${port}`, 'POST', '/v1/heartbeat', {
       token,
@@ -118,11 +118,11 @@ describe('with a database of its own', () => {
 
   test('SIGTERM ends the service with exit code 0, and leaves neither a PostgreSQL process nor postgres.json', async () => {
     const server = await start().ready();
-    const running = postmasterPid();
-    expect(isPostmaster(running, cluster)).toBe(true);
+    const pid = postmasterPid();
+    const stateFile = join(dataDir, 'postgres.json');
+    expect([isPostmaster(pid, cluster), existsSync(stateFile)]).toEqual([true, true]);
     expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null });
-    expect(isPostmaster(running, cluster)).toBe(false);
-    expect(existsSync(join(dataDir, 'postgres.json'))).toBe(false);
+    expect([isPostmaster(pid, cluster), existsSync(stateFile)]).toEqual([false, false]);
   });
 
   test('SIGTERM while PostgreSQL is starting leaves no PostgreSQL process', async () => {
@@ -192,8 +192,8 @@ describe('with an existing database', () => {
   });
 
   test('if port 3000 is in use and no port is set, the service uses the next free port and prints it', async () => {
-    // If another process uses the port already, the test works as well. `findFaults` below runs
-    // `mooring doctor`, which asks this port whether Mooring answers there.
+    // The test also works if another process uses the port already. `findFaults` below runs `mooring doctor`, which asks this
+    // port whether Mooring answers there.
     const taken = createServer((socket) => socket.destroy()).listen(3000, '127.0.0.1');
     await Promise.race([once(taken, 'listening'), once(taken, 'error')]).catch(() => undefined);
     const server = await launch({ DATABASE_URL: database.url }).ready();
@@ -228,12 +228,12 @@ test('connections without a request, or with an incomplete one, do not delay the
   const closed = sockets.map((socket) => new Promise((resolve) => socket.resume().once('close', resolve)));
   // A service that does not end within 10 seconds exits with another code (`src/server/serve.ts`).
   expect((await server.end('SIGTERM')).code).toBe(0);
-  // Node.js itself may close some of these connections, and the service does not count those.
+  // Node.js itself may close some of these connections, which the service then does not count.
   expect(server.stdout).toMatch(/"cut":[123],.*"msg":"requests ended"/);
   await Promise.all(closed);
 });
 
-test('three services that start at once on an empty database apply each migration once, and all get ready', async () => {
+test('three services that start at once on an empty database apply each migration once, and all become ready', async () => {
   const name = `${new URL(database.url).pathname.slice(1)}_empty`;
   await query(database.url, `create database ${name}`);
   const empty = new URL(database.url);
