@@ -24,12 +24,12 @@ function openUnreadPipe(): number {
   return openSync(path, 'r+');
 }
 
-const FULL = '/dev/full';
+const FULL_DEVICE = '/dev/full';
 
 test.each([
   ['that is not read', openUnreadPipe] as const,
   // Only Linux has this device.
-  ...(existsSync(FULL) ? [['on a full disk', () => openSync(FULL, 'w')] as const] : []),
+  ...(existsSync(FULL_DEVICE) ? [['on a full disk', () => openSync(FULL_DEVICE, 'w')] as const] : []),
 ])('a log %s does not prevent responses', async (_what, open) => {
   const stdout = open();
   afterThisFile(() => closeSync(stdout));

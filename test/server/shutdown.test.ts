@@ -15,7 +15,7 @@ async function launch(settings: Record<string, string>) {
   return { server, url: `http://127.0.0.1:${port}` };
 }
 
-/** Reads the steps of a shutdown from the log. Lines of a request or an hourly job may be between them. */
+/** Reads the steps of a shutdown from the log, without the lines of requests and hourly jobs between them. */
 function readShutdownSteps({ stdout }: ServerProcess) {
   const lines = stdout
     .trim()
@@ -37,7 +37,7 @@ test('on SIGTERM the service is no longer ready, still answers requests during t
 
   server.child.kill('SIGTERM');
   await server.waitForOutput('stdout', /"msg":"shutting down"/);
-  // The calls are sent at once, so that they end within the delay also on a slow machine.
+  // The calls are sent together, so that they end within the delay even on a slow machine.
   const [ready, beat, live] = await Promise.all([
     call(url, 'GET', '/health/ready'),
     call(url, 'POST', '/v1/heartbeat', { token: json.token, app_version: '1.0.0' }),

@@ -28,21 +28,21 @@ const [faultless, faulty] = await Promise.all([
   simulate({ MOORING_SIMULATE_PLANT: 'lost-activation' }),
 ]);
 
-/** Runs the simulation. @param more additional environment variables @throws if it prints no page */
-async function simulate(more: Record<string, string> = {}): Promise<Run> {
+/** Runs the simulation. @param variables additional environment variables @throws if it prints no page */
+async function simulate(variables: Record<string, string> = {}): Promise<Run> {
   // The simulated day takes 0.04 minutes.
   const args = ['--clients', '200', '--days', '1', '--seed', SEED, '--minutes', '0.04'];
-  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: folder, ...more };
+  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: folder, ...variables };
   const child = spawn(process.execPath, ['bench/simulation/simulate.mjs', ...args], { cwd: root, env });
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  // If one of the two fails, the other may still run.
+  // The other simulation may still run after one has failed.
   afterThisFile(() => (child.kill('SIGINT'), ended));
   const [page, output, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   if (!page) throw new Error(`The simulation with seed ${SEED} did not complete: ${output}`);
   return { code, page };
 }
 
-/** Finds the table whose head begins with these cells. @returns its rows */
+/** Finds the table whose header row begins with these cells. @returns the rows below the header */
 function tableOf(page: string, ...head: string[]): string[][] {
   const tables = page.split('\n\n').filter((block) => block.startsWith('|'));
   const rows = tables.map((block) =>
@@ -84,7 +84,7 @@ test('the reported numbers of responses add up, and every planned event happened
   );
 });
 
-test('the chart is well-formed', () => {
+test('the charts are well-formed', () => {
   const results = readdirSync(folder).filter((name) => name.startsWith('mooring-simulation-'));
   expect(results).toHaveLength(2);
   for (const name of results) {

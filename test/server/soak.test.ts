@@ -5,15 +5,12 @@ import { importFromBench } from '../support/import-from-bench.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
 
-/*
- * Requests of every kind, also refused, malformed and aborted ones, leave no memory and no socket in use. bench/soak/soak.mjs
- * makes the same kinds of requests for minutes, except those for sign-in codes.
- */
+// bench/soak/soak.mjs sends the same kinds of requests for minutes, except requests for sign-in codes.
 
 const ACTIVATIONS = 20;
 /** The number of requests of each kind in a round. */
 const REQUESTS_PER_KIND = 100;
-/** A leak of a little over a kilobyte for each request of two rounds exceeds this; without a leak the growth is a sixth of it. */
+/** A leak of a little over a kilobyte for each request of two rounds exceeds this; without a leak the growth is a sixth. */
 const MAX_HEAP_GROWTH_BYTES = 3 * 2 ** 20;
 /** The connections to the database, the listening sockets, and one connection that `fetch` of this test keeps open. */
 const MAX_SOCKETS = 24;
@@ -54,7 +51,7 @@ async function sendRound(): Promise<string[]> {
     const requests = Object.entries(load.senders).flatMap(([kind, send]) =>
       Array.from({ length: 10 }, async () => {
         const result = await send();
-        // This test makes more requests for codes than their limits allow.
+        // This test sends more requests for codes than the limits allow.
         const isLimited = kind === 'code' && (result === 429 || result === 503);
         if (result !== null && !isLimited) wrong.push(`${kind} ${result}`);
       }),
@@ -64,7 +61,7 @@ async function sendRound(): Promise<string[]> {
   return wrong;
 }
 
-test('thousands of requests of every kind, also invalid ones, leave no memory and no socket in use', async () => {
+test('thousands of requests of every kind, including invalid and aborted ones, leak no memory and no socket', async () => {
   // The first round allocates memory that stays in use: connections to the database and compiled code.
   expect(await sendRound()).toEqual([]);
   const before = await readMemory();

@@ -11,21 +11,18 @@ const CANARY = 'Key (email)=(ada.canary@example.com) MOOR_E6S7-Z8KJ-TB3R-QKX6';
 const preload = ['--import', new URL('../support/processes/throws-on-signal.mjs', import.meta.url).href];
 const dir = temporaryFolder();
 
-/** Each signal makes `throws-on-signal.mjs` fail in another way; `line` is the expected log line. */
+const at: unknown = expect.stringContaining('throws-on-signal.mjs');
+/** Each signal makes `throws-on-signal.mjs` fail in a different way; `line` is the expected log line. */
 const FAILURES: [signal: NodeJS.Signals, what: string, line: object][] = [
-  ['SIGUSR2', 'an exception', { error: 'TypeError', at: expect.stringContaining('throws-on-signal.mjs') }],
-  [
-    'SIGWINCH',
-    'a rejection',
-    { error: 'RangeError', code: 'ETEST', at: expect.stringContaining('throws-on-signal.mjs') },
-  ],
-  ['SIGCONT', 'a rejection with no error', { error: 'string' }],
+  ['SIGUSR2', 'an uncaught exception', { error: 'TypeError', at }],
+  ['SIGWINCH', 'an unhandled rejection', { error: 'RangeError', code: 'ETEST', at }],
+  ['SIGCONT', 'an unhandled rejection whose value is not an error', { error: 'string' }],
 ];
 
 const database = await createDatabase();
 
 test.each(FAILURES)(
-  '%s: after %s that is not caught, the service logs one line without the message of the error, and ends',
+  '%s: after %s, the service logs one line without the message of the error, and ends',
   async (signal, _what, line) => {
     const settings = { DATABASE_URL: database.url, DATA_DIR: dir, PORT: String(await freePort()) };
     const server = new ServerProcess(
@@ -50,7 +47,7 @@ test.each(FAILURES)(
 );
 
 test.each(FAILURES)(
-  '%s: after %s that is not caught, a command prints one line without the message of the error, and ends',
+  '%s: after %s, a command prints one line without the message of the error, and ends',
   async (signal, _what, line) => {
     const terminal = new Terminal({});
     // The command waits for standard input, which gets no data.
