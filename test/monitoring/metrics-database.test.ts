@@ -12,7 +12,10 @@ import { whileGone, whileLocked } from '../support/tables.js';
 // The job queue reports an unavailable database with console.trace, besides the log.
 jest.spyOn(console, 'trace').mockImplementation(() => undefined);
 
-/** A TCP proxy between the service and the database. DATABASE_READ_URL leads through it to the same database. */
+/**
+ * A TCP proxy between the service and the database. DATABASE_READ_URL leads through it to the same database, which is not a
+ * standby, so the service does not use it as a replica.
+ */
 const proxy = new TcpProxy();
 const database = await createDatabase();
 const url = new URL(database.url);
@@ -23,7 +26,7 @@ const environment = { METRICS_PORT: '0', DATABASE_READ_URL: url.href };
 const service = await Service.start({ databaseUrl: url.href, environment });
 
 describe('the metrics of the database', () => {
-  test('count connections: the limit, idle ones, those in use, and waiting callers', async () => {
+  test('count the allowed, idle and used connections, and the waiting callers', async () => {
     const metric = (name: string) => `mooring_database_${name}{database="primary"}`;
     const idle = await scrapeUntil(service, (samples) => samples[metric('connections_in_use')] === 0);
     expect(idle).toMatchObject({
@@ -52,11 +55,11 @@ describe('the metrics of the database', () => {
   });
 
   test('count the jobs that wait, are late or fail, by task; an unknown task counts as `other`', async () => {
-    const add = (task: string, key: string, at: string) =>
+    const add = (task: string, key: string, delay: string) =>
       service.sql(`select graphile_worker.add_job($1, job_key := $2, run_at := now() + $3::interval)`, [
         task,
         key,
-        at,
+        delay,
       ]);
     const changes = await changesDuring(service, async () => {
       await add('erasure', 'a', '1 day');
@@ -68,7 +71,7 @@ describe('the metrics of the database', () => {
         `update graphile_worker._private_jobs set attempts = max_attempts
          where key in ('b', 'd', 'replaced while it ran')`,
       );
-      // A job without a key was replaced while it ran, and does not count.
+      // The job queue removes the key of a job that is replaced while it runs. Such a job does not count.
       await service.sql(
         `update graphile_worker._private_jobs set key = null where key = 'replaced while it ran'`,
       );
@@ -84,7 +87,7 @@ describe('the metrics of the database', () => {
     await service.sql('delete from graphile_worker._private_jobs where key is null');
   });
 
-  test('have the age of the last retention run, and the number of tables at which it failed', async () => {
+  test('show the age of the last retention run, and the number of tables at which it failed', async () => {
     const retentionMetrics = async () =>
       withPrefixes(await scrape(service), 'mooring_retention_age_seconds', 'mooring_retention_failed_tables');
     await service.sql('delete from retention_run');
@@ -106,8 +109,11 @@ describe('the metrics of the database', () => {
     // The age counts neither a run for another day nor a run that was interrupted.
     await service.sql(run, ['2020-01-01', secondsAgo(60), secondsAgo(50), []]);
     await service.sql(run, [secondsAgo(40), secondsAgo(40), null, []]);
-    expect((await retentionMetrics())['mooring_retention_age_seconds']).toBe(7_200);
-    // The failed tables are those of the latest finished run, which may be for another day.
+    // The failed tables are read from the last finished run, which may be for another day.
+    expect(await retentionMetrics()).toEqual({
+      mooring_retention_age_seconds: 7_200,
+      mooring_retention_failed_tables: 0,
+    });
     await service.sql(`delete from retention_run where as_of < '2021-01-01'`);
     expect(await retentionMetrics()).toEqual({
       mooring_retention_age_seconds: 7_200,
@@ -119,7 +125,7 @@ describe('the metrics of the database', () => {
 describe('if the database', () => {
   const expectNothingFromDatabase = async (samples: Record<string, number>) => {
     expect(samples['mooring_database_up']).toBe(0);
-    // The metrics of the process are served, and none that is read from the database.
+    // The metrics of the process are served, and no metric that is read from the database.
     expect(Object.keys(samples)).toEqual(
       expect.arrayContaining([
         'mooring_warnings',
@@ -134,7 +140,7 @@ describe('if the database', () => {
     ).toEqual({});
   };
 
-  test('has locked or lost a table, the metrics of the process are served', async () => {
+  test('has a locked or missing table, the metrics of the process are served', async () => {
     await expectNothingFromDatabase(await whileLocked(service, 'telemetry_inbox', () => scrape(service)));
     await expectNothingFromDatabase(await whileGone(service, 'retention_run', () => scrape(service)));
     await scrapeUntil(service, (samples) => samples['mooring_database_up'] === 1);
@@ -148,19 +154,22 @@ describe('if the database', () => {
     await once(silent, 'listening');
     const { target } = proxy;
     proxy.close();
-    const milliseconds: number[] = [];
-    await withLimitsOfProduction(service, async () => {
-      await expectNothingFromDatabase(await scrape(service));
-      proxy.target = (silent.address() as AddressInfo).port;
-      await proxy.open();
+    const expectQuickScrapes = async () => {
+      const milliseconds: number[] = [];
       while (milliseconds.length < 3) {
         const began = loopTime();
         await expectNothingFromDatabase(await scrape(service));
         milliseconds.push(loopTime() - began);
       }
+      // The shortest duration counts, in time of the event loop, so that a busy machine does not matter.
+      expect(Math.min(...milliseconds)).toBeLessThan(2_000);
+    };
+    await withLimitsOfProduction(service, async () => {
+      await expectQuickScrapes();
+      proxy.target = (silent.address() as AddressInfo).port;
+      await proxy.open();
+      await expectQuickScrapes();
     });
-    // The shortest duration counts, in time of the event loop, so that a busy machine does not matter.
-    expect(Math.min(...milliseconds)).toBeLessThan(2_000);
     proxy.close();
     silent.close();
     proxy.target = target;
