@@ -14,14 +14,14 @@ test('the service is live and ready, without warnings, as soon as it listens', a
 test('callers of /health/ready share the result of its queries for a second', async () => {
   const ready = () => service.call('GET', '/health/ready');
   await ready();
-  const countOfOne = await countStatements(ready);
-  expect(countOfOne).toBeGreaterThan(0);
+  const statementsOfOneCall = await countStatements(ready);
+  expect(statementsOfOneCall).toBeGreaterThan(0);
   const { sharedMs } = SHARED_RESULT_LIMITS;
   SHARED_RESULT_LIMITS.sharedMs = 1_000;
   expect(await countStatements(() => Promise.all(Array.from({ length: 20 }, ready)))).toBe(0);
   for (const [passedMs, count] of [
     [999, 0],
-    [1, countOfOne],
+    [1, statementsOfOneCall],
     [0, 0],
   ] as const) {
     service.clock.advance(passedMs);

@@ -14,7 +14,7 @@ const refusal = (code: string) => `mooring_refusals_total{code="${code}"}`;
 
 const service = await Service.start({ environment: { METRICS_PORT: '0' } });
 
-/** The changes of the counters of requests and refusals during the work. */
+/** Runs a function. @returns by how much it increased the counters of requests, refusals and shed requests */
 async function countChanges(work: () => Promise<unknown>): Promise<Record<string, number>> {
   const changes = await changesDuring(service, work);
   return Object.fromEntries(
@@ -57,8 +57,8 @@ test('the durations of requests are counted in buckets, the last of which counts
   expect(samples[`${SECONDS}_sum{${labels}}`]).toBeGreaterThan(0);
 });
 
-test('no caller can invent the value of a label: all unknown paths share one, and all unknown methods too', async () => {
-  const known = await service.call('GET', '/nowhere').then(() => scrapeText(service));
+test('no caller can add a label value: unknown paths share one route, and unknown methods share one method', async () => {
+  const textBefore = await service.call('GET', '/nowhere').then(() => scrapeText(service));
   // CONNECT has no HTTP response, and a response to HEAD does not show where it ends.
   const otherMethods = METHODS.filter((method) => !['CONNECT', 'HEAD'].includes(method));
   for (const [index, method] of otherMethods.entries()) {
@@ -80,16 +80,14 @@ test('no caller can invent the value of a label: all unknown paths share one, an
   ];
   for (const path of paths) await exchange(service.url, [request('GET', path)]);
   const text = await scrapeText(service);
-  const [before, after] = [labelsOf(known), labelsOf(text)];
-  const routes = [...after.get('route')!].filter((route) => !before.get('route')!.has(route));
-  expect(routes).toEqual([]);
-  expect(new Set(after.get('method'))).toEqual(
-    new Set(['DELETE', 'GET', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'other']),
-  );
+  const [before, after] = [labelsOf(textBefore), labelsOf(text)];
+  const newRoutes = [...after.get('route')!].filter((route) => !before.get('route')!.has(route));
+  expect(newRoutes).toEqual([]);
+  expect(after.get('method')).toEqual(new Set(['DELETE', 'GET', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'other']));
   expect(text).not.toMatch(/canary/i);
 });
 
-test('problems are counted by code, also those for bytes that are no HTTP request', async () => {
+test('problems are counted by code, including the responses to bytes that are not an HTTP request', async () => {
   const changes = await countChanges(async () => {
     await exchange(service.url, ['GARBAGE\r\n\r\n']);
     await exchange(service.url, [`GET / HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`]);

@@ -18,7 +18,7 @@ const service = await Service.start({ environment: { METRICS_PORT: '0' } });
 const token = (await service.activate(await service.issue())).json.token as string;
 
 describe('heartbeats', () => {
-  test('are counted by the database that decided, whether confirmed or refused', async () => {
+  test('with a genuine token are counted by the database that answered, whether confirmed or refused', async () => {
     const released = (await service.activate(await service.issue())).json;
     await service.sql(`update activation set ended_at = now(), ended_reason = 'released' where id = $1`, [
       released.activation.id,
@@ -33,7 +33,7 @@ describe('heartbeats', () => {
     });
   });
 
-  test('have the sizes of their batches measured', async () => {
+  test('are counted by the size of their batches', async () => {
     const changes = await changesDuring(service, () =>
       Promise.all(
         Array.from({ length: 20 }, () => service.heartbeat(token, { telemetry: { uptime_hours: 1 } })),
@@ -47,7 +47,7 @@ describe('heartbeats', () => {
     }
   });
 
-  test('have their telemetry counted as stored, refused or failed, and invalid values of its members counted without their names', async () => {
+  test('have their telemetry counted by outcome, and its invalid members counted without their names', async () => {
     const blocks = 'mooring_telemetry_blocks_total';
     const beat = (telemetry: unknown) => service.heartbeat(token, { telemetry });
     const changes = await changesDuring(service, async () => {
@@ -72,7 +72,7 @@ function busyFor(milliseconds: number): void {
 }
 
 describe('the process', () => {
-  test('reports its version, age, memory and processor time', async () => {
+  test('reports its version, uptime, memory and processor time', async () => {
     const changes = await changesDuring(service, async () => busyFor(150));
     expect(changes['mooring_uptime_seconds']).toBeGreaterThan(0.15);
     expect(changes['mooring_cpu_seconds_total{mode="user"}']).toBeGreaterThan(0.01);
@@ -82,13 +82,13 @@ describe('the process', () => {
   });
 
   test('reports how late its event loop was since the previous scrape', async () => {
-    const latest = 'mooring_event_loop_delay_seconds{stat="max"}';
-    for (let delay = 0; delay < 0.25; delay = (await scrape(service))[latest]!) {
+    const maximum = 'mooring_event_loop_delay_seconds{stat="max"}';
+    for (let delay = 0; delay < 0.25; delay = (await scrape(service))[maximum]!) {
       // The measurement restarts with each scrape, which takes a turn or two of the event loop.
       await pause(30);
       busyFor(300);
     }
-    await scrapeUntil(service, (samples) => samples[latest]! < 0.25);
+    await scrapeUntil(service, (samples) => samples[maximum]! < 0.25);
   });
 
   test('reports that the token keys on disk cannot be used', async () => {
@@ -112,7 +112,7 @@ describe('the process', () => {
   });
 });
 
-test('no metric has personal data, and each label has a closed set of values', async () => {
+test('no metric contains personal data, and there are only known labels', async () => {
   const license = await service.issue({ email: 'canary@example.com' });
   const { json } = await service.activate(license, 'canary', { hostname_hint: 'Canary Mac' });
   await service.heartbeat(json.token, { app_version: '9.9.9-canary', telemetry: { mac_model: 'Canary1,1' } });

@@ -17,7 +17,7 @@ const url = metricsUrl(service);
 
 const samples = () => scrape(service);
 
-test('without data and without waiting work there is no metric of an age or a deadline', async () => {
+test('without data no age of data and no deadline is shown, and no mail, warning or job is counted', async () => {
   const { mooring_mails_waiting, mooring_mails_failing, mooring_warnings, ...others } = await samples();
   expect([mooring_mails_waiting, mooring_mails_failing, mooring_warnings]).toEqual([0, 0, 0]);
   expect(Object.keys(others).filter((name) => /age_days|erasure_overdue|expires/.test(name))).toEqual([]);
@@ -54,10 +54,7 @@ test('the days since the most urgent erasure request was due are shown, and not 
   // A request is due after 30 days.
   expect((await samples())['mooring_erasure_overdue_days']).toBe(-30);
   service.clock.advance(33 * 86_400_000);
-  expect(await samples()).toMatchObject({
-    mooring_erasure_overdue_days: 3,
-    mooring_warnings: expect.any(Number),
-  });
+  expect((await samples())['mooring_erasure_overdue_days']).toBe(3);
   await erasures.cancel(id);
   expect(await samples()).not.toHaveProperty('mooring_erasure_overdue_days');
   // The mail about the request has no recipient any more, so its job ends at the next attempt.
@@ -86,10 +83,8 @@ test('erasures that TOMBSTONE_FILE lacks, and licenses that a restore left witho
 test('waiting mails and failing mails are counted', async () => {
   const before = (await samples())['mooring_mails_waiting']!;
   await service.sql(
-    `select graphile_worker.add_job('mail_later', job_key := 'test a', run_at := now() + interval '1 day')`,
-  );
-  await service.sql(
-    `select graphile_worker.add_job('mail_later', job_key := 'test b', run_at := now() + interval '1 day')`,
+    `select graphile_worker.add_job('mail_later', job_key := key, run_at := now() + interval '1 day')
+     from unnest('{test a,test b}'::text[]) key`,
   );
   await service.sql(
     `update graphile_worker._private_jobs set attempts = 1, last_error = 'no' where key = 'test b'`,
@@ -119,12 +114,11 @@ test('without METRICS_PORT there is no second port, and no request is counted', 
 });
 
 test('a METRICS_PORT that is in use or invalid gives one sentence and exit code 2', async () => {
-  const directory = temporaryFolder();
   const { url: DATABASE_URL } = await createDatabase();
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const port = String((taken.address() as AddressInfo).port);
-  const settings = { PORT: '0', DATA_DIR: directory, DATABASE_URL };
+  const settings = { PORT: '0', DATA_DIR: temporaryFolder(), DATABASE_URL };
   const [busy, wrong] = [port, '65536'].map(
     (METRICS_PORT) => new ServerProcess({ ...settings, METRICS_PORT }),
   );

@@ -47,12 +47,12 @@ test('the response to an anonymous caller describes every table and every column
   expect(reported.toSorted((a, b) => (a.name < b.name ? -1 : 1))).toEqual(
     found.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
   );
-  const words = (json.tables as Table[]).flatMap(({ what, kept, columns }) => [
+  const descriptions = (json.tables as Table[]).flatMap(({ what, kept, columns }) => [
     what,
     kept,
     ...columns.map((column) => column.what),
   ]);
-  for (const text of words) expect(text).toMatch(/\w{3}/);
+  for (const text of descriptions) expect(text).toMatch(/\w{3}/);
 });
 
 test('each description has a translation into each language, and no translation is without a description', async () => {
@@ -92,7 +92,7 @@ test.each([
   }
 });
 
-test('a table without comments, such as one of an operator, is described by its names', async () => {
+test('a table without comments, such as a table of an operator, is described by its own name and its column names', async () => {
   await service.sql('create table notes_of_an_operator (note text)');
   const { json } = await read('?language=de');
   await service.sql('drop table notes_of_an_operator');

@@ -6,7 +6,7 @@ import { whileLocked } from '../support/tables.js';
 let service: Service;
 beforeAll(async () => {
   service = await Service.start();
-  // The job queue uses the real time and would carry requests out at once, but they must wait in these tests.
+  // The job queue uses the real time and would carry erasure requests out at once, but they must wait in these tests.
   jest.spyOn(service.app.get(ErasureService), 'runQueued').mockResolvedValue();
   // The database seems to be newer than every time that a test sets, so that no test gets the warning about a missing run.
   await service.sql(`truncate retention_run; update schema_migration set applied_at = '2100-01-01'`);
@@ -54,21 +54,21 @@ async function requestErasure(at: string): Promise<void> {
 /** What is late, how it is made, the last moment without a warning, the first moment with one, and the text. */
 const LATE: [late: string, make: () => Promise<unknown>, until: string, from: string, sentence: string][] = [
   [
-    'a row that stays in the inbox',
+    'a row that should have moved out of the inbox',
     () => addToInbox('2026-11-18'),
     '2026-11-19T23:59:59.999Z',
     '2026-11-20T00:00:00Z',
     'The telemetry inbox holds rows of 2026-11-18, which should have moved.',
   ],
   [
-    'telemetry',
+    'telemetry that should have been deleted',
     () => addTelemetry('2024-11-20'),
     '2026-11-20T23:59:59.999Z',
     '2026-11-21T00:00:00Z',
     'Rows of 2024-11-20 in telemetry should have been deleted (kept 24 months from the day it was received).',
   ],
   [
-    'an activation that ended',
+    'an ended activation that should have been deleted',
     () => addReleased('2025-11-20T23:00:00Z'),
     '2026-11-20T23:59:59.999Z',
     '2026-11-21T00:00:00Z',
@@ -83,7 +83,7 @@ const LATE: [late: string, make: () => Promise<unknown>, until: string, from: st
   ],
 ];
 test.each(LATE)(
-  '%s causes a warning from its day on, and not before',
+  '%s causes a warning as soon as it is late, and not before',
   async (_late, make, until, from, sentence) => {
     await make();
     service.clock.set(until);
