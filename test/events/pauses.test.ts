@@ -6,7 +6,7 @@ import { AUDIT_CONTEXT } from '../support/harness.js';
 import { until } from '../support/until.js';
 import { startSending, untilSent, type Sending } from './harness.js';
 
-/** Longer than a test may take, so a test in which this pause has effect fails. */
+/** Longer than the time limit of a test, so a test that waits for this pause fails. */
 const ENDLESS_MS = 3_600_000;
 const { ...times } = EVENT_TIMES;
 let sending: Sending;
@@ -31,7 +31,7 @@ afterEach(async () => {
   Object.assign(EVENT_TIMES, times);
 });
 
-test('an instance without waiting events looks for new ones after pollMs, not after failurePauseMs', async () => {
+test('an instance without waiting events looks for new events after pollMs, not after failurePauseMs', async () => {
   await startWith({ pollMs: 5, failurePauseMs: ENDLESS_MS });
   for (let count = 1; count <= 3; count += 1) {
     await sending.service.issue();
@@ -39,7 +39,7 @@ test('an instance without waiting events looks for new ones after pollMs, not af
   }
 });
 
-test('an instance without events asks the database nothing during its pause', async () => {
+test('an instance without events sends no statement to the database during its pause', async () => {
   await startWith({ pollMs: ENDLESS_MS, failurePauseMs: ENDLESS_MS });
   // A loop without a pause would change the state of its connection between any two of these samples.
   await until(async () => {
@@ -49,14 +49,14 @@ test('an instance without events asks the database nothing during its pause', as
   });
 });
 
-test('after a round with a delivery the next one follows at once', async () => {
+test('after a round with a delivery the next round follows at once', async () => {
   await startWith({ pollMs: 5, failurePauseMs: 5 });
   const { service, receiver } = sending;
-  // More than an instance sends at the same time.
+  // An instance does not send this many events in one round.
   const count = 40;
   for (let issued = 0; issued < count; issued += 1) await service.issue();
   await untilSent(service);
-  // The first event of the next round makes all pauses endless.
+  // The first attempt of the next round makes all pauses endless.
   receiver.answering = () => {
     Object.assign(EVENT_TIMES, { pollMs: ENDLESS_MS, failurePauseMs: ENDLESS_MS });
     return 204;
@@ -66,11 +66,11 @@ test('after a round with a delivery the next one follows at once', async () => {
   await receiver.until(2 * count);
 });
 
-test('after a round without a delivery the next one follows after failurePauseMs, not after pollMs', async () => {
+test('after a round without a delivery the next round follows after failurePauseMs, not after pollMs', async () => {
   await startWith({ pollMs: 5, failurePauseMs: 5 });
   const { service, receiver } = sending;
   receiver.answering = () => {
-    // The next attempt is due before the next round.
+    // With firstRetryMs 0 the event is due again in each round.
     Object.assign(EVENT_TIMES, { pollMs: ENDLESS_MS, firstRetryMs: 0 });
     return 500;
   };

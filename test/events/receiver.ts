@@ -20,7 +20,7 @@ export interface ReceivedEvent {
 /** What the receiver answers to an event: a status, or null for no answer. */
 export type Answering = (event: Omit<ReceivedEvent, 'status'>) => number | null;
 
-/** The program of a vendor: receives events over a socket, and verifies each signature without the library of the service. */
+/** The program of a vendor. It receives events over a socket, and verifies each signature without the service's library. */
 export class EventReceiver {
   readonly secret = `whsec_${randomBytes(32).toString('base64')}`;
   /** Every attempt, in the order of arrival. */
@@ -37,7 +37,7 @@ export class EventReceiver {
         const status = this.#receive(request.method!, request.headers, body);
         if (status === null) return;
         response
-          .writeHead(status, status === 307 ? { location: this.url } : {})
+          .writeHead(status, [301, 307].includes(status) ? { location: this.url } : {})
           .end('a body that is not read');
       });
     });
@@ -70,7 +70,7 @@ export class EventReceiver {
     });
   }
 
-  /** Waits until enough attempts arrived that match. @returns the attempts */
+  /** Waits until at least `count` matching attempts have arrived. @returns all matching attempts */
   async until(
     count: number,
     matches: (event: ReceivedEvent) => boolean = () => true,
@@ -91,10 +91,10 @@ export class EventReceiver {
 
   #receive(method: string, headers: IncomingHttpHeaders, body: string): number | null {
     const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures } = headers;
-    const signed = createHmac('sha256', Buffer.from(this.secret.slice('whsec_'.length), 'base64'))
+    const expected = createHmac('sha256', Buffer.from(this.secret.slice('whsec_'.length), 'base64'))
       .update(`${String(id)}.${String(timestamp)}.${body}`)
       .digest('base64');
-    if (method !== 'POST' || !String(signatures).split(' ').includes(`v1,${signed}`)) {
+    if (method !== 'POST' || !String(signatures).split(' ').includes(`v1,${expected}`)) {
       this.refused.push(`${method} ${body}`);
       return 401;
     }

@@ -26,7 +26,7 @@ test('an event is sent as JSON by a user agent with the version of the service',
   ]);
 });
 
-test('the reason of an attempt that was ended has no error code', async () => {
+test('the reason for the failure of an aborted attempt has no error code', async () => {
   const { receiver, reason } = await send(AbortSignal.abort());
   expect([reason, receiver.received]).toEqual(['no answer', []]);
 });
