@@ -3,7 +3,7 @@ import { EVENT_TIMES } from '../../src/events/outgoing-event.js';
 import { Service, type ServiceOptions } from '../support/harness.js';
 import { EventReceiver } from './receiver.js';
 
-/** A service that sends its events to a receiver. */
+/** A service and the receiver of its events. */
 export interface Sending {
   readonly service: Service;
   readonly receiver: EventReceiver;
@@ -22,7 +22,7 @@ export function pollFast(): void {
   afterAll(() => void Object.assign(EVENT_TIMES, times));
 }
 
-/** Waits until the database has no waiting event. */
+/** Waits until each event in the database was delivered or given up. */
 export async function untilSent(service: Service): Promise<void> {
   for (;;) {
     const [row] = await service.sql<{ waiting: number }>(

@@ -16,9 +16,9 @@ import { EventReceiver } from './receiver.js';
 import { temporaryFolder } from '../support/folders.js';
 
 /*
- * Clients change licenses through two instances, which are killed at random moments, also while they start, and through one that
- * sends no events and keeps running. The receiver fails half of the attempts. Afterwards each fact in the database has its event,
- * which the receiver acknowledged, and the events of each license were first acknowledged in their order.
+ * Clients change licenses through two instances that are killed at random moments, also while they start, and through a third
+ * instance that sends no events and keeps running. The receiver fails half of the attempts. Afterwards it has acknowledged an
+ * event for each change in the database, and has first acknowledged the events of each license in their order.
  * `npm run bench:events -- --kills 1000` kills far more often.
  */
 
@@ -40,13 +40,13 @@ const preload = pathToFileURL(join(import.meta.dirname, 'fast-events.mjs')).href
 const ports: number[] = [];
 const running = new Set<ServerProcess>();
 let kills = 0;
-const over = new AbortController();
+const killsEnded = new AbortController();
 
 const database = await createDatabase();
 const pool = new pg.Pool({ connectionString: database.url, max: 1 });
 const receiver = await EventReceiver.start();
 for (let count = 0; count < INSTANCES; count += 1) ports.push(await freePort());
-// This instance turns on the recording of events, so that the one without EVENTS_URL records events too.
+// This instance turns on the recording of events, so that changes through the instance without EVENTS_URL are recorded too.
 const firstInstance = start(ports[0]!, receiver.settings);
 await firstInstance.ready();
 const steadyPort = await freePort();
@@ -58,7 +58,7 @@ await terminal.run(['staff', 'add', 'grace@example.com', '--role', 'admin']);
 const token = (await terminal.run(['staff', 'token', 'grace@example.com', '--json'])).json.token as string;
 await end(firstInstance);
 afterAll(async () => {
-  over.abort();
+  killsEnded.abort();
   await Promise.all([...running].map(async (instance) => end(instance)));
   await pool?.end();
 });
@@ -82,7 +82,7 @@ async function end(instance: ServerProcess, signal: NodeJS.Signals = 'SIGTERM'):
   running.delete(instance);
 }
 
-/** Whether a start gave up because a stalled computer kept it from the database for too long. */
+/** Whether an instance ended at its start because the database did not answer in time, which happens on a stalled computer. */
 const gaveUp = ({ isRunning, stderr }: ServerProcess) =>
   !isRunning && stderr.includes('Waiting for the database to answer.');
 
@@ -92,7 +92,7 @@ async function killAgainAndAgain(port: number): Promise<void> {
     kills += 1;
     const instance = start(port, receiver.settings);
     try {
-      // One in five is killed while it starts. An instance that ends by itself is a fault, and `ready` rejects.
+      // One in five instances is killed while it starts. `ready` rejects if an instance ends by itself.
       if (!random.chance(0.2)) await instance.ready();
       await pause(random.unit() * 2_000);
       expect(instance.isRunning).toBe(true);
@@ -104,9 +104,9 @@ async function killAgainAndAgain(port: number): Promise<void> {
   }
 }
 
-/** Changes random licenses through random instances until the kills are over. A request to a killed instance fails. */
+/** Changes random licenses through random instances until no instance is killed any more. A request to a killed instance fails. */
 async function change(): Promise<void> {
-  while (!over.signal.aborted) {
+  while (!killsEnded.signal.aborted) {
     const port = random.chance(0.3) ? steadyPort : ports[random.below(ports.length)];
     await changeOnce(`http://127.0.0.1:${port}`).catch(() => pause(5));
   }
@@ -127,18 +127,18 @@ async function changeOnce(url: string): Promise<void> {
   }
 }
 
-/** The facts that the tables show, as `type id`. The event of a refusal at the limit has no other row than its own. */
-const FACTS = `
-  select 'license.issued ' || id as fact from license
+/** The events that the tables require, as `type id`. A refusal at the machine limit leaves no row except its event. */
+const REQUIRED_EVENTS = `
+  select 'license.issued ' || id as event from license
   union all select 'license.ended ' || id from license where ended_at is not null
   union all select 'activation.created ' || id from activation
   union all select 'activation.released ' || id from activation where ended_reason = 'released'
   union all select 'manifest.published ' || sequence from manifest`;
-const factOf = ({ type, data }: EventReceiver['received'][number]) =>
+const typeAndId = ({ type, data }: EventReceiver['received'][number]) =>
   `${type} ${data['activation_id'] ?? data['license_id'] ?? data['sequence']}`;
 
-/** Lets an instance send what waits. */
-async function sendTheRest(): Promise<void> {
+/** Starts an instance, and ends it when all waiting events are delivered. */
+async function sendWaitingEvents(): Promise<void> {
   let instance = start(ports[0]!, receiver.settings);
   const sql = 'select from outgoing_event where delivered_at is null limit 1';
   while ((await pool.query(sql)).rowCount! > 0) {
@@ -161,11 +161,11 @@ test('no event is lost and the order of each license is kept, although instances
   }, 1_000);
   const clients = Array.from({ length: CLIENTS }, change);
   await Promise.all(ports.map(killAgainAndAgain)).finally(() => {
-    over.abort();
+    killsEnded.abort();
     clearInterval(progress);
   });
   await Promise.all(clients);
-  await sendTheRest();
+  await sendWaitingEvents();
   await expectAllDelivered().catch((error: unknown) => {
     throw new Error(`MOORING_SEED=${seed}\n\n${(error as Error).message}`, { cause: error });
   });
@@ -174,9 +174,9 @@ test('no event is lost and the order of each license is kept, although instances
 async function expectAllDelivered(): Promise<void> {
   const { received, refused, accepted } = receiver;
   expect(refused).toEqual([]);
-  const { rows: facts } = await pool.query<{ fact: string }>(FACTS);
-  const delivered = accepted.filter(({ type }) => type !== 'license.limit_reached').map(factOf);
-  expect(delivered.toSorted()).toEqual(facts.map(({ fact }) => fact).toSorted());
+  const { rows: required } = await pool.query<{ event: string }>(REQUIRED_EVENTS);
+  const delivered = accepted.filter(({ type }) => type !== 'license.limit_reached').map(typeAndId);
+  expect(delivered.toSorted()).toEqual(required.map(({ event }) => event).toSorted());
   const { rows: events } = await pool.query<{ license_id: string; ids: string[] }>(
     'select license_id, array_agg(id order by position) as ids from outgoing_event group by license_id',
   );
