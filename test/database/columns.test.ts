@@ -47,8 +47,8 @@ test('no column has a type for network addresses, also in the job queue', async 
 });
 
 /**
- * Finds tables and columns without a comment, also of the job queue. The public page on privacy is made of these comments.
- * A comment without a word of three letters does not count.
+ * Finds tables, views and columns without a comment, also of the job queue. The public page on privacy shows these comments.
+ * A comment must have a word of at least three letters.
  */
 async function findUndescribed(): Promise<string[]> {
   const rows = await service.sql<{ name: string }>(

@@ -63,7 +63,7 @@ async function kill(child: ChildProcess) {
   await exit;
 }
 
-/** Starts a server and kills its owner. A table in it shows whether data is lost. */
+/** Starts a server, creates a table in it, and kills its owner. A later read of the table shows whether data was lost. */
 async function startOrphan() {
   const owner = startOtherProcess();
   const url = await owner.line();
@@ -91,7 +91,7 @@ test('a first start creates a cluster and a database, and a stop leaves no proce
   expect(readdirSync(dataDir).toSorted()).toEqual(['postgres', 'postgres.lock', 'postgres.log']);
 });
 
-test('data survives a restart, and so does the password', async () => {
+test('a restart keeps the data and the password', async () => {
   const first = await start();
   await query(first.url, 'create table stored as select 42 as answer');
   await first.stop();
@@ -137,7 +137,7 @@ test('the server listens only on 127.0.0.1 and logs no statement, parameter or c
   expect(log).not.toContain('canary');
 });
 
-test('the running server of a killed owner is taken over', async () => {
+test('a start takes over the running server of a killed owner', async () => {
   const { url, pid } = await startOrphan();
   const server = await start();
   expect(server.url).toBe(url);
@@ -147,7 +147,7 @@ test('the running server of a killed owner is taken over', async () => {
   expect(isPostmaster(pid, cluster)).toBe(false);
 });
 
-test('the server of a killed owner is not taken over if it has other settings', async () => {
+test('a start with other settings replaces the server of a killed owner, and keeps its data', async () => {
   const { pid } = await startOrphan();
   const server = await startEmbeddedPostgres(dataDir, { durable: true });
   expect(isPostmaster(pid, cluster)).toBe(false);
@@ -156,7 +156,7 @@ test('the server of a killed owner is not taken over if it has other settings', 
   await server.stop();
 });
 
-test('a server that does not answer and whose owner was killed is ended, and a new one finds its data', async () => {
+test('a start replaces a server of a killed owner that does not answer, and keeps its data', async () => {
   const { pid } = await startOrphan();
   process.kill(pid, 'SIGSTOP');
   const server = await start();
@@ -175,8 +175,8 @@ test('after the server and its owner were killed, a start recovers the data', as
 
 test.each([
   [
-    'names a foreign live process',
-    (lines: string[], foreign: number) => [String(foreign), ...lines.slice(1)],
+    'names a running process of another program',
+    (lines: string[], otherPid: number) => [String(otherPid), ...lines.slice(1)],
   ],
   ['was emptied by a crash of the computer', () => []],
 ])('a postmaster.pid that %s is ignored', async (_, changeLines) => {
@@ -184,16 +184,16 @@ test.each([
   const file = join(cluster, 'postmaster.pid');
   const lines = readFileSync(file, 'utf8').split('\n');
   await endPostmaster(pid, cluster, 'SIGINT');
-  const foreign = spawn('sleep', ['600']);
-  children.push(foreign);
-  writeFileSync(file, changeLines(lines, foreign.pid ?? 0).join('\n'));
+  const other = spawn('sleep', ['600']);
+  children.push(other);
+  writeFileSync(file, changeLines(lines, other.pid!).join('\n'));
   const server = await start();
   expect(await storedAnswer(server.url)).toEqual([{ answer: 42 }]);
   await server.stop();
-  expect(foreign.signalCode).toBeNull();
+  expect(other.signalCode).toBeNull();
 });
 
-test('if two processes start at once on an empty directory, one owns the server, and the other takes over when it is killed', async () => {
+test('if two processes start at once on an empty directory, one owns the server, and the other takes over when the owner is killed', async () => {
   const processes = [startOtherProcess(), startOtherProcess()];
   const first = await Promise.all(processes.map((each) => each.line()));
   const [owner, waiting] = first[0]?.startsWith('postgres://') ? processes : processes.toReversed();
@@ -214,7 +214,7 @@ test('a start fails while another process owns the server, and the error names t
   expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
 });
 
-test('the files of a start that was killed early are removed', async () => {
+test('a start removes the files of an earlier start that was killed while it created the cluster', async () => {
   mkdirSync(join(dataDir, 'postgres.init-killed', 'cluster'), { recursive: true });
   const server = await start();
   await server.stop();

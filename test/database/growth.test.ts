@@ -18,7 +18,7 @@ import { signInStaff } from '../support-api/harness.js';
 
 /*
  * The cost of a request does not depend on the number of customers. The test records the statements that the service runs, and
- * explains them in a database with a million licenses: none scans a growing table, or reads more than a few pages.
+ * explains them in a database with a million licenses: none scans a whole growing table, or reads more than a few pages.
  * bench/growth/growth.mjs measures the times, up to ten million.
  */
 
@@ -43,14 +43,14 @@ const admin = await signInStaff(service, 'admin');
 await insertMillionLicenses(service.database);
 const license = await service.issue({ machines_allowed: 1_000 });
 const token: string = (await retryWhileUnavailable(() => service.activate(license))).json.token;
-/** The key and the address that a machine activated with before the license was rekeyed. */
-const rekeyed = await service.issue();
-await retryWhileUnavailable(() => service.activate(rekeyed));
-await service.app.get(LicensesService).rekey(rekeyed.license_id, AUDIT_CONTEXT);
+/** A license with a replaced key. `license_key` is the old key, with which a machine was activated before. */
+const withOldKey = await service.issue();
+await retryWhileUnavailable(() => service.activate(withOldKey));
+await service.app.get(LicensesService).rekey(withOldKey.license_id, AUDIT_CONTEXT);
 const holder = new Browser(service);
 await retryWhileUnavailable(() => holder.call('POST', '/session', license));
 
-/** Records the statements that the service runs for a request. */
+/** Returns the statements that the service runs for a request. */
 async function statementsOf(work: () => Promise<Answer>): Promise<Statement[]> {
   const query = jest.spyOn(DeadlineClient.prototype as pg.Client, 'query');
   try {
@@ -74,7 +74,7 @@ async function explain({ text, values }: Statement): Promise<{ fullScans: string
   try {
     await client.query('begin');
     const general = await planOf('generic_plan');
-    // On its first call a SQL function makes its own plans. The pages read for them are no cost of each request.
+    // A SQL function makes its own plans on its first call only, so the pages that are read for the plans are not counted.
     await planOf('analyze, buffers', withNewIds(text, values));
     const run = await planOf('analyze, buffers', withNewIds(text, values));
     const pages = (run['Shared Hit Blocks'] ?? 0) + (run['Shared Read Blocks'] ?? 0);
@@ -88,7 +88,7 @@ async function explain({ text, values }: Statement): Promise<{ fullScans: string
   }
 }
 
-/** Returns the values of a statement. An insert gets new ids, because its rows exist already. */
+/** Returns the values of a statement, with new ids for an insert, because its rows exist already. */
 function withNewIds(text: string, values: unknown[] | undefined): unknown[] | undefined {
   if (!/^\s*insert into \w+ \(id,/.test(text)) return values;
   const [ids, ...others] = values as [string[], ...unknown[]];
@@ -116,7 +116,7 @@ test.each<[string, () => Promise<Answer>, string]>([
   ['a heartbeat with telemetry', () => service.heartbeat(token, { telemetry: { cpu_cores: 8 } }), 'stored'],
   ['an activation of a new machine', () => activate(randomUUID()), '"token"'],
   ['an activation of a machine that is active', () => activate('a machine'), '"token"'],
-  ['an activation with a key that was replaced', () => service.activate(rekeyed), '"token"'],
+  ['an activation with a key that was replaced', () => service.activate(withOldKey), '"token"'],
   ["the list of a holder's licenses", () => holder.call('GET', '/session'), 'ada@example.com'],
   [
     'a search by e-mail',
@@ -213,7 +213,7 @@ test('a batch of 500 heartbeats reads fewer than 15 pages for each row', async (
   expect(pagesPerRow).toBeLessThan(15);
 });
 
-test('a batch of activations of a large license counts its machines once', async () => {
+test('a batch of activations of a license with many machines counts the machines once', async () => {
   const [machines, batch] = [5_000, 100];
   const { license_id, email } = await service.issue({ machines_allowed: machines });
   const machineIds = Array.from({ length: batch }, (_, index) =>
@@ -239,7 +239,7 @@ test('a statement that scans a growing table completely is found', async () => {
     text: 'select 1 from license where key_hint = $1',
     values: ['X7'],
   });
-  // One scan is in the plan for any value, the other in that for this value.
+  // Both plans have the scan: the plan for any value, and the plan for this value.
   expect(fullScans).toEqual(['license', 'license']);
   expect(pagesPerRow).toBeGreaterThan(100 * MAX_PAGES_PER_ROW);
 });

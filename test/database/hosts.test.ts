@@ -21,9 +21,15 @@ const unusedPort = await freePort();
 await query(database.url, `create role comma login password '${PASSWORD}'`);
 afterThisFile(() => query(database.url, 'drop role comma'));
 
-/** Returns a URL of the database with these hosts, in which PORT is replaced by the port of the server. */
+/**
+ * Returns a URL of the database with these hosts, in which PORT is replaced by the port of the server. `databaseUrl` requires TLS
+ * for hosts that are not local, but the server has no TLS.
+ */
 const urlWith = (hosts: string, url = database.url) =>
-  databaseUrl('DATABASE_URL', url.replace(/@[^/]+/, `@${hosts.replaceAll('PORT', port)}`));
+  databaseUrl('DATABASE_URL', url.replace(/@[^/]+/, `@${hosts.replaceAll('PORT', port)}`)).replace(
+    '?sslmode=verify-full',
+    '',
+  );
 const currentUser = (url: string) =>
   withMaintenanceConnection(url, (dataSource) =>
     queryOne<{ name: string }>(dataSource, 'select current_user as name'),
@@ -34,20 +40,17 @@ describe('a connection finds the server behind', () => {
   test.each([
     ['a wrong port', () => `127.0.0.1:${unusedPort},127.0.0.1:PORT`, ['unreachable', 'primary']],
     ['an IPv6 host without a server', () => `[::1]:${unusedPort},127.0.0.1:PORT`, ['unreachable', 'primary']],
-    ['an unknown name', () => `none.invalid:PORT,127.0.0.1:PORT`, ['unreachable', 'primary']],
+    ['an unknown name', () => 'none.invalid:PORT,127.0.0.1:PORT', ['unreachable', 'primary']],
     ['two names of one server', () => 'localhost:PORT,127.0.0.1:PORT', ['primary', 'primary']],
   ])('%s', async (_what, hosts, roles) => {
-    // `databaseUrl` adds the parameter for hosts that are not local, but the server has no TLS.
-    const url = urlWith(hosts()).replace('?sslmode=verify-full', '');
+    const url = urlWith(hosts());
     expect((await currentUser(url)).name).toBe('mooring');
     expect(rolesOf(url)).toEqual(roles);
     const [one, other] = hosts().split(',');
-    expect((await currentUser(urlWith(`${other!},${one!}`).replace('?sslmode=verify-full', ''))).name).toBe(
-      'mooring',
-    );
+    expect((await currentUser(urlWith(`${other!},${one!}`))).name).toBe('mooring');
   });
 
-  test('a password with a comma', async () => {
+  test('a wrong port, with a password that contains a comma', async () => {
     const url = new URL(database.url);
     Object.assign(url, { username: 'comma', password: encodeURIComponent(PASSWORD) });
     const several = urlWith(`127.0.0.1:${unusedPort},127.0.0.1:PORT`, url.href);
@@ -55,7 +58,7 @@ describe('a connection finds the server behind', () => {
   });
 });
 
-test('a password that every host refuses is reported as such, with all hosts', async () => {
+test('if every host refuses the password, the error says so and names all hosts and the role', async () => {
   const url = new URL(database.url);
   url.password = 'wrong';
   const several = urlWith('localhost:PORT,127.0.0.1:PORT', url.href);

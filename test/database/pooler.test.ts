@@ -24,12 +24,12 @@ test.each<ReuseOrder>(['most recently', 'least recently'])(
       `select 1 from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())`,
     );
     expect(locks).toEqual([]);
-    // Without the pooler the same database is accepted, and its schema is current.
+    // Without the pooler the same database is accepted. Its schema is current, so no migration is applied.
     expect(await migrate(database.url)).toEqual([]);
   },
 );
 
-test('a pooler that refuses the settings of a session is refused, and not retried as an unavailable database', async () => {
+test('a pooler that refuses the session settings is refused at once, and not retried like an unavailable database', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.once('data', () => socket.end(refusal('unsupported startup parameter: options')));

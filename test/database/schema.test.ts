@@ -4,7 +4,7 @@ import { Service } from '../support/harness.js';
 
 const service = await Service.start();
 
-/** The schema, a line for each: columns with `not null`, other constraints, indexes, triggers, views, partitions and functions. */
+/** Describes the schema: each column, constraint, index, trigger, view, partitioned table and function is one row. */
 const SCHEMA = `
   with own as (select c.oid, c.relname, c.relkind from pg_class c join pg_namespace n on n.oid = c.relnamespace
                where n.nspname = 'public' and c.relkind in ('r', 'p', 'v') and not c.relispartition)

@@ -63,7 +63,7 @@ test('every connection of the service and of the command line has TLS if DATABAS
 
 describe('a start and a command end with one sentence and exit code 2 if', () => {
   const ofOtherHost = makeCertificate('db.example.com');
-  // The certificate was valid for half a day from yesterday on.
+  // This certificate was valid for half a day, which began yesterday.
   const expired = makeCertificate('127.0.0.1', 0.5);
   const tlsFailed = (code: string) =>
     new RegExp(
@@ -152,7 +152,7 @@ test('with sslmode=disable no TLS is requested', async () => {
   expect([plain.code, postgres.seen]).toEqual([1, { secure: 0, plain: expect.any(Number) }]);
 });
 
-test('a connection with TLS also ends if the server stops answering', async () => {
+test('a query over TLS fails if the server stops answering', async () => {
   await openServer(validCertificate);
   const client = new DeadlineClient(postgres.url({ sslmode: 'verify-full', sslrootcert }));
   await client.connect();
@@ -165,6 +165,6 @@ test('a connection with TLS also ends if the server stops answering', async () =
 });
 
 test.each(['CERT_HAS_EXPIRED', 'ERR_TLS_CERT_ALTNAME_INVALID', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'EPROTO'])(
-  'the TLS error %s counts as a connection error, so that a running service answers 503 and not 500',
+  'the TLS error %s is temporary, so that a running service answers 503 and not 500',
   (code) => expect(isTemporaryDatabaseError(Object.assign(new Error('x'), { code }))).toBe(true),
 );

@@ -175,6 +175,8 @@ async function expectAllDelivered(): Promise<void> {
   const { received, refused, accepted } = receiver;
   expect(refused).toEqual([]);
   const { rows: required } = await pool.query<{ event: string }>(REQUIRED_EVENTS);
+  // Failed requests of the clients are ignored, so this shows that some succeeded.
+  expect(required.length).toBeGreaterThan(0);
   const delivered = accepted.filter(({ type }) => type !== 'license.limit_reached').map(typeAndId);
   expect(delivered.toSorted()).toEqual(required.map(({ event }) => event).toSorted());
   const { rows: events } = await pool.query<{ license_id: string; ids: string[] }>(
