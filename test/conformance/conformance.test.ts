@@ -17,7 +17,7 @@ import { FaultyService } from './proxy.js';
 import { Service } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
 
-/** The command as npm runs it, and the program that it runs. */
+/** The script that npm runs, and the program that the script runs. */
 const SCRIPT = fileURLToPath(new URL('../../scripts/conformance.mjs', import.meta.url));
 const PROGRAM = fileURLToPath(new URL('../../conformance/run.ts', import.meta.url));
 const TITLES = CONTRACT.flatMap(({ checks }) => checks.map(({ title }) => title));
@@ -38,7 +38,6 @@ const runAll = (
 const titles = (results: Result[], result: Result['result']) =>
   results.filter((each) => each.result === result).map(({ title }) => title);
 
-/** Runs a program of the repository, with these arguments alone. */
 async function run(program: string, ...args: string[]) {
   const flags = ['--disable-warning=ExperimentalWarning', program, ...args];
   const child = spawn(process.execPath, flags, { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -52,7 +51,7 @@ async function run(program: string, ...args: string[]) {
 const optionsFor = (url: string, { license_key, email }: { license_key: string; email: string } = license) =>
   ['--url', url, '--license-key', license_key, '--email', email] as const;
 
-describe('a service that keeps to the contract', () => {
+describe('a service that follows the contract', () => {
   test('passes all checks, also in a second run, which uses the activation of the first', async () => {
     const results = [...(await runAll(service.url)), ...(await runAll(service.url))];
     expect(results.filter(({ result }) => result !== 'holds')).toEqual([]);
@@ -63,7 +62,7 @@ describe('a service that keeps to the contract', () => {
     expect(activations).toEqual([{ hostname_hint: 'Conformance check', app_version: '0.0.0.1' }]);
   });
 
-  test('gets at most 80 requests, and stores two blocks of telemetry', async () => {
+  test('receives at most 80 requests in a run, and stores two blocks of telemetry', async () => {
     await service.sql('truncate telemetry_inbox');
     faulty.requestCount = 0;
     await runAll(faulty.url);
@@ -71,7 +70,7 @@ describe('a service that keeps to the contract', () => {
     expect(await service.sql('select 1 from telemetry_inbox')).toHaveLength(2);
   });
 
-  test('is reported by the command with a table, and exit code 0', async () => {
+  test('is reported by the command with a table and exit code 0', async () => {
     const { code, stdout, stderr } = await run(SCRIPT, ...optionsFor(`${service.url}/`));
     expect(stderr).toMatch(/^This activates one machine of the license/);
     expect(stdout).toContain(`\n  ✓ ${TITLES[0]}\n`);
@@ -95,7 +94,7 @@ describe('a service that keeps to the contract', () => {
 });
 
 describe('rules that cannot be decided are not checked, and do not count as failed', () => {
-  test('with a license without a free machine, the refusal is checked, and rules that need a token are not', async () => {
+  test('with a license at its machine limit, the refusal is checked, and rules that need an activation are not', async () => {
     const usedUp = await service.issue({ machines_allowed: 1 });
     await service.activate(usedUp);
     const results = await runAll(service.url, usedUp);
@@ -108,15 +107,15 @@ describe('rules that cannot be decided are not checked, and do not count as fail
     );
   });
 
-  test('with a license for more machines, the machine limit is not checked; with a revoked license no rule fails', async () => {
-    const free = await service.issue({ machines_allowed: 2 });
-    const results = await runAll(service.url, free);
+  test('with a license for two machines, the machine limit is not checked; with a revoked license no rule fails', async () => {
+    const forTwo = await service.issue({ machines_allowed: 2 });
+    const results = await runAll(service.url, forTwo);
     expect([titles(results, 'fails'), titles(results, 'not_checked')]).toEqual([
       [],
       ['A machine above the limit is refused with 409, the numbers of machines, portal_url and release_url'],
     ]);
-    await service.setLicense(free.license_id, { staff_status: 'revoked' });
-    expect(titles(await runAll(service.url, free), 'fails')).toEqual([]);
+    await service.setLicense(forTwo.license_id, { staff_status: 'revoked' });
+    expect(titles(await runAll(service.url, forTwo), 'fails')).toEqual([]);
   });
 
   test('without a published version, only the rules of the manifest are not checked', async () => {
@@ -131,7 +130,7 @@ describe('rules that cannot be decided are not checked, and do not count as fail
     await bare.close();
   });
 
-  test('with tokens that are not JWS, the check of the signature of a token is not made', async () => {
+  test('with tokens that are not JWS, the signature of a token is not checked', async () => {
     faulty.fault = (exchange) => {
       if (exchange.path === '/v1/activate' && exchange.status < 300)
         exchange.body = Buffer.from(exchange.body.toString().replace(/"token":"[^"]*"/, '"token":"opaque"'));
@@ -146,26 +145,25 @@ describe('rules that cannot be decided are not checked, and do not count as fail
 });
 
 describe('a service with one fault', () => {
-  const seen = new Set<string>();
+  const failedTitles = new Set<string>();
 
-  test.each(FAULTS)('%s', async (_what, fault, ...failingTitles) => {
-    faulty.fault = fault();
+  test.each(FAULTS)('%s', async (_what, createFault, ...expectedTitles) => {
+    faulty.fault = createFault();
     const results = await runAll(faulty.url);
     const fails = titles(results, 'fails');
-    for (const title of fails) seen.add(title);
-    expect(fails.toSorted()).toEqual(failingTitles.toSorted());
-    // Each failure has a reason of one sentence, without a stack trace.
+    for (const title of fails) failedTitles.add(title);
+    expect(fails.toSorted()).toEqual(expectedTitles.toSorted());
+    // The reason of a failure ends with a full stop, so no stack trace follows.
     for (const { result, why } of results) if (result === 'fails') expect(why).toMatch(/^[\w/].*\.$/s);
   });
 
-  test('each check fails for at least one fault', () => {
-    expect(TITLES.filter((title) => !seen.has(title))).toEqual([]);
+  test('each check has its own title, and fails for at least one fault', () => {
+    expect(TITLES.filter((title) => !failedTitles.has(title))).toEqual([]);
     expect(new Set(TITLES).size).toBe(TITLES.length);
   });
 });
 
-describe('a server that does not offer the client API', () => {
-  /** Starts a server with this handler. */
+describe('a server without the client API', () => {
   async function startServer(handler: Parameters<typeof createServer>[1] & object) {
     const listening = createServer(handler).listen(0, '127.0.0.1');
     await once(listening, 'listening');
@@ -192,13 +190,15 @@ describe('a server that does not offer the client API', () => {
     }
   });
 
-  test('fails only three checks if it does not answer, and later checks report that it no longer answers', async () => {
-    const silent = await startServer(() => undefined);
+  test('fails three checks if it does not answer, and receives no further request', async () => {
+    let requests = 0;
+    const silent = await startServer(() => void (requests += 1));
     try {
       const timeoutMs = 50;
       const results = await runChecks(new Deployment(silent.url, license, timeoutMs), CONTRACT);
       const reasons = results.map(({ why }) => why);
       expect(titles(results, 'fails')).toHaveLength(3);
+      expect(requests).toBeLessThanOrEqual(3);
       expect(reasons[0]).toBe('GET /health/live got no answer: nothing within 0.05 seconds.');
       expect(reasons).toContain('the service no longer answers');
     } finally {
@@ -207,9 +207,9 @@ describe('a server that does not offer the client API', () => {
   });
 
   test('is reported with one sentence and exit code 1 if the connection is refused', async () => {
-    const gone = await startServer(() => undefined);
-    await gone.close();
-    const { code, stdout, stderr } = await run(PROGRAM, ...optionsFor(gone.url), '--json');
+    const closed = await startServer(() => undefined);
+    await closed.close();
+    const { code, stdout, stderr } = await run(PROGRAM, ...optionsFor(closed.url), '--json');
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^GET \/health\/live got no answer: .*ECONNREFUSED.*\n$/);
   });
@@ -223,9 +223,9 @@ describe('the command', () => {
     ['no license', ['--url', 'http://127.0.0.1:9']],
     ['an empty license key', ['--url', 'http://127.0.0.1:9', '--license-key', ' ', '--email', 'a@b.c']],
     ['an empty standard input', ['--url', 'http://127.0.0.1:9', '--license-key', '-', '--email', 'a@b.c']],
-    ['an address without a protocol', ['--url', 'license.example.com', ...licenseOptions]],
-    ['another protocol', ['--url', 'ftp://license.example.com', ...licenseOptions]],
-    ['a user in the address', ['--url', 'http://me:secret@127.0.0.1:9', ...licenseOptions]],
+    ['a URL without a scheme', ['--url', 'license.example.com', ...licenseOptions]],
+    ['a URL with another scheme', ['--url', 'ftp://license.example.com', ...licenseOptions]],
+    ['a URL with a user', ['--url', 'http://me:secret@127.0.0.1:9', ...licenseOptions]],
     ['an unknown option', ['--url', 'http://127.0.0.1:9', ...licenseOptions, '--fast']],
     ['an option without its value', [...licenseOptions, '--url']],
     ['an argument that is not an option', ['http://127.0.0.1:9', ...licenseOptions]],
@@ -255,13 +255,13 @@ test('a table has a line for each check with the reason below it, and shows a re
   const resultOf = (title: string, result: Result['result'], why: string | null): Result => {
     return { group: 'Keys', rule: 'docs/contract.md#token-keys', title, result, why };
   };
-  const text = table('http://here', [
+  const printed = table('http://here', [
     resultOf('The first holds', 'holds', null),
     resultOf('The second fails', 'fails', 'It is not so.'),
     resultOf('The third waits', 'not_checked', 'there is none'),
     resultOf('The fourth waits', 'not_checked', 'there is none'),
   ]);
-  expect(text.split('\n')).toEqual([
+  expect(printed.split('\n')).toEqual([
     'Conformance of http://here',
     '',
     'Keys  docs/contract.md#token-keys',

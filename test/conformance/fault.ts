@@ -3,7 +3,7 @@ import { CODES } from '../../conformance/problems.ts';
 import type { Exchange, Fault } from './proxy.js';
 
 /** What a faulty service does, a function that creates the fault, and the titles of all checks that then fail. */
-export type FaultCase = readonly [what: string, fault: () => Fault, ...failingTitles: string[]];
+export type FaultCase = readonly [what: string, createFault: () => Fault, ...failingTitles: string[]];
 
 /** Selects the exchanges that a fault changes. */
 export type ExchangeFilter = (exchange: Exchange) => unknown;
@@ -88,7 +88,7 @@ export const withCode =
   (code: string): ExchangeFilter =>
   ({ body }) =>
     body.includes(`"code":"${code}"`);
-/** The refusals that list this member. */
+/** The refusals that list the member at this JSON pointer. */
 export const withPointer =
   (pointer: string): ExchangeFilter =>
   ({ body }) =>

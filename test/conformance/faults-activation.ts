@@ -19,9 +19,9 @@ const memberMatches =
   (pattern: RegExp, member: string): ExchangeFilter =>
   ({ requestBody }) =>
     pattern.test(String(requestBody[member]));
-/** Accepts the invalid values of a member that `sent` selects: the answer is license_not_found. */
-const acceptInvalid = (pointer: string, sent: ExchangeFilter) =>
-  refuse(both(activationRequested, both(withPointer(pointer), sent)), 'license_not_found');
+/** Accepts the selected invalid values of a member: the answer is license_not_found, because the license is unknown. */
+const acceptInvalid = (pointer: string, filter: ExchangeFilter) =>
+  refuse(both(activationRequested, both(withPointer(pointer), filter)), 'license_not_found');
 
 /** Faults in the answers to activations. The clock of the service is always at 2026-11-20T13:00:00Z. */
 export const ACTIVATION_FAULTS: readonly FaultCase[] = [
@@ -53,7 +53,7 @@ export const ACTIVATION_FAULTS: readonly FaultCase[] = [
     'A token that is a JWS verifies with these keys, and its exp is offline_until',
   ],
   [
-    'answers with a time with a fraction',
+    'answers with a time that has a fraction and another offset than Z',
     changeJson(
       activationConfirmed,
       (json) => void (json['activation'].activated_at = '2026-11-20T13:00:00.5+01:00'),
@@ -109,7 +109,7 @@ export const ACTIVATION_FAULTS: readonly FaultCase[] = [
     'hostname_hint is never changed by a later activation',
   ],
   [
-    'demands a hostname_hint',
+    'refuses a blank hostname_hint',
     refuse(both(activationConfirmed, memberMatches(/^\s+$/, 'hostname_hint')), 'invalid_request', {
       errors: [{ pointer: '/hostname_hint', detail: 'No.' }],
     }),
@@ -124,7 +124,7 @@ export const ACTIVATION_FAULTS: readonly FaultCase[] = [
     'Unknown members of an activation are ignored',
   ],
   [
-    'repeats unknown members',
+    'repeats an unknown member in the answer',
     changeJson(activationConfirmed, (json, { requestBody }) => ({
       ...json,
       conformance: requestBody.conformance,
@@ -145,7 +145,7 @@ export const ACTIVATION_FAULTS: readonly FaultCase[] = [
     'All missing members are listed, each with its JSON pointer',
   ],
   [
-    'accepts a number as a text',
+    'accepts a number for one member that must be a text',
     changeJson(
       both(activationRequested, ({ requestBody }) => requestBody.hostname_hint === 7),
       (json) => void json['errors'].pop(),

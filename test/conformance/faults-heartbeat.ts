@@ -23,7 +23,7 @@ const acceptForged = (isAccepted: (token: string) => unknown) =>
     both(withCode('token_invalid'), ({ requestBody }) => isAccepted(requestBody.token)),
   );
 const headerOf = (token: string) => Buffer.from(token.split('.')[0]!, 'base64url').toString();
-/** Refuses one of the forged tokens with license_revoked. @param number counts them from 1, in the order of the checks */
+/** Refuses one forged token with license_revoked. @param number its position among the forged tokens, counted from 1 */
 const refuseForgery = (number: number) => {
   const forgeryRefused = both(withCode('token_invalid'), ({ requestBody }) =>
     /^[\w-]+\.[\w-]+\.[\w-]*$/.test(requestBody.token),
@@ -74,7 +74,7 @@ export const HEARTBEAT_FAULTS: readonly FaultCase[] = [
   ],
   [
     'refuses the refreshed token',
-    // The second confirmed heartbeat has the refreshed token, the third the previous one.
+    // The second confirmed heartbeat has the refreshed token, and the third has the previous token.
     onlyAnswersNumbered(heartbeatConfirmed, 2, 2, refuse(heartbeatConfirmed, 'token_invalid')),
     'The refreshed token works',
   ],

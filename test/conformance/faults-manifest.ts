@@ -12,13 +12,13 @@ import {
 } from './fault.js';
 import type { FaultCase, ExchangeFilter } from './fault.js';
 
-/** Requests for the manifest. Those with the method DELETE are left out, because a check expects their refusal. */
+/** Requests for the manifest, except with the method DELETE, which a check expects to be refused. */
 const manifestRequested: ExchangeFilter = (exchange) =>
   requestTo('/v1/manifest')(exchange) && exchange.method !== 'DELETE';
 const keysRequested = requestTo('/v1/keys');
 const SIGNATURE_CHECK = 'A signature verifies with a key of /v1/keys, and fails if a byte is changed';
 
-/** Changes the signed content in place or by what `change` returns, which makes the signature invalid. */
+/** Changes the signed content in place, or replaces it by the value that `change` returns. This makes the signature invalid. */
 const changeSignedContent = (change: (content: Record<string, unknown>) => unknown) =>
   changeJson(manifestAnswered, (json) => {
     const content = JSON.parse(json['signed']) as Record<string, unknown>;
@@ -202,7 +202,7 @@ export const MANIFEST_FAULTS: readonly FaultCase[] = [
   [
     'answers with an offline_until that is not the exp of the token',
     changeJson(activationConfirmed, (json) => {
-      // Both times are one second late, so that they are still 7 days apart.
+      // Both times are one second later, so that they are still 7 days apart.
       json['offline_until'] = '2026-11-27T13:00:01Z';
       json['server_time'] = '2026-11-20T13:00:01Z';
     }),

@@ -42,7 +42,7 @@ export const REFUSAL_FAULTS: readonly FaultCase[] = [
     'Invalid UTF-8 is refused with 400 malformed_request',
   ],
   [
-    'reads NaN',
+    'accepts NaN as JSON',
     refuse(({ requestBytes }) => requestBytes.includes('NaN'), 'license_not_found'),
     'NaN is not JSON, and is refused with 400 malformed_request',
   ],
@@ -52,7 +52,7 @@ export const REFUSAL_FAULTS: readonly FaultCase[] = [
     'An unknown member may be nested 1,000 levels deep, or be an integer of 5,000 digits',
   ],
   [
-    'reads members in capitals',
+    'accepts names of members in capitals',
     refuse(({ requestBytes }) => requestBytes.includes('LICENSE_KEY'), 'license_not_found'),
     'Members in capitals are unknown, so all required ones are missing',
   ],
@@ -97,7 +97,7 @@ export const REFUSAL_FAULTS: readonly FaultCase[] = [
     'Each refusal has title, status, detail, client_action and request_id',
   ],
   [
-    'has the type about:blank',
+    'refuses with the type about:blank',
     changeJson(withCode('not_found'), (json) => void (json['type'] = 'about:blank')),
     'Each type is the URL of /docs/errors with the code as its fragment',
   ],
@@ -112,7 +112,7 @@ export const REFUSAL_FAULTS: readonly FaultCase[] = [
     'Each code has the status and the client_action of the contract',
   ],
   [
-    'has errors in a problem that is not invalid_request',
+    'has the member errors in a refusal with license_not_found',
     changeJson(withCode('license_not_found'), (json) => void (json['errors'] = [])),
     'Only invalid_request has errors, each with pointer and detail',
   ],
@@ -152,7 +152,7 @@ export const REFUSAL_FAULTS: readonly FaultCase[] = [
     'Each answer has a date, to which a retry-after is relative',
   ],
   [
-    'sends a date that is not one',
+    'sends a date header without a valid date',
     setHeaders(anyExchange, { date: 'Invalid Date' }),
     'Each answer has a date, to which a retry-after is relative',
   ],

@@ -8,7 +8,7 @@ import { afterThisFile } from '../support/of-this-file.js';
 export interface Exchange {
   readonly method: string;
   readonly path: string;
-  /** The parsed body of the request; an empty object if it is not JSON. */
+  /** The parsed body of the request; an empty object if it is null or not JSON. */
   // oxlint-disable-next-line no-explicit-any -- the checks send bodies of any shape
   readonly requestBody: any;
   readonly requestBytes: Buffer;
@@ -43,7 +43,7 @@ export class FaultyService {
       body: await buffer(answer),
     };
     this.fault(exchange);
-    // A fault may have changed the length. The answer to HEAD has no content-length here.
+    // A fault may have changed the length. An answer to HEAD and a 304 have no content-length here.
     const hasBody = method !== 'HEAD' && exchange.status !== 304;
     exchange.headers['content-length'] = hasBody ? String(exchange.body.length) : undefined;
     const headers = Object.entries(exchange.headers).filter(([, value]) => value !== undefined);
