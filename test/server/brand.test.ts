@@ -94,7 +94,11 @@ test.each([
   ['a web page', () => logoFile('page.svg', '<!doctype html>'), WRONG_FORMAT],
   ['a web page with an image', () => logoFile('image.svg', `<!doctype html>${SVG}`), WRONG_FORMAT],
   ['a web page after a comment', () => logoFile('comment.svg', `<!-- ${SVG} --><html>${SVG}`), WRONG_FORMAT],
-  ['another XML document', () => logoFile('feed.svg', `<?xml version="1.0"?><feed>${SVG}</feed>`), WRONG_FORMAT],
+  [
+    'another XML document',
+    () => logoFile('feed.svg', `<?xml version="1.0"?><feed>${SVG}</feed>`),
+    WRONG_FORMAT,
+  ],
   ['a long prolog without an image', () => logoFile('long.svg', '<!-- -->'.repeat(10_000)), WRONG_FORMAT],
   ['empty', () => logoFile('empty.png', ''), WRONG_FORMAT],
   [
