@@ -137,6 +137,12 @@ test('the server listens only on 127.0.0.1 and logs no statement, parameter or c
   expect(log).not.toContain('canary');
 });
 
+test('a server that is not durable has its shared memory in its folder, which is deleted after a kill', async () => {
+  const server = await start();
+  expect(readdirSync(join(cluster, 'pg_dynshmem'))).not.toEqual([]);
+  await server.stop();
+});
+
 test('a start takes over the running server of a killed owner', async () => {
   const { url, pid } = await startOrphan();
   const server = await start();

@@ -34,7 +34,12 @@ export function serverSettings(durable: boolean): Record<string, string> {
     // Without fsync, a crash of the machine loses data; a crash of the server alone does not.
     fsync: durable ? 'on' : 'off',
     full_page_writes: durable ? 'on' : 'off',
-    ...(!durable && { max_wal_size: '64MB', shared_buffers: '32MB' }),
+    ...(!durable && {
+      max_wal_size: '64MB',
+      shared_buffers: '32MB',
+      // The files of this type are in the cluster, so that nothing is left when a killed server's folder is deleted.
+      dynamic_shared_memory_type: 'mmap',
+    }),
   };
 }
 
