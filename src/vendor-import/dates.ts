@@ -17,7 +17,20 @@ const NUMBERS = new RegExp(String.raw`^(\d{1,2})([/.])(\d{1,2})\2(\d{4})${TIME}$
 const MONTH_FIRST = new RegExp(String.raw`^([A-Za-z]{3,9})\.? (\d{1,2}),? (\d{4})${TIME}$`);
 const DAY_FIRST = new RegExp(String.raw`^(\d{1,2})\.? ([A-Za-z]{3,9})\.? (\d{4})${TIME}$`);
 const EPOCH = /^(\d{9,10})(\d{3})?$/;
-const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const MONTHS = [
+  'january',
+  'february',
+  'march',
+  'april',
+  'may',
+  'june',
+  'july',
+  'august',
+  'september',
+  'october',
+  'november',
+  'december',
+];
 
 const NO_DATE = new Invalid(
   'must be a date such as 2027-01-04, 2027-01-04 12:00:00 UTC, 01/31/2027, Jan 4, 2027, or a number of seconds since 1970',
@@ -64,9 +77,9 @@ function readNumbers(
   return parseParts(year, month, day, time, name.join(separator));
 }
 
-/** @returns the number of an English month as text; `0`, which is no month, for any other word */
+/** @param name an English month, or its first letters @returns its number as text; `0`, which is no month, for any other word */
 function monthOf(name: string): string {
-  const index = MONTHS.indexOf(name.slice(0, 3).toLowerCase());
+  const index = MONTHS.findIndex((month) => month.startsWith(name.toLowerCase()));
   return String(index + 1);
 }
 
