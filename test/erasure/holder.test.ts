@@ -227,7 +227,7 @@ test('/health/ready warns of a late request until the end of the day on which it
       warning.startsWith('An erasure request'),
     );
   service.clock.set('2096-03-11T23:59:59Z');
-  expect(await warnings()).toEqual([expect.stringContaining('has been waiting since')]);
+  expect(await warnings()).toEqual([expect.stringContaining('should have been carried out on')]);
   service.clock.set('2096-03-12T00:00:00Z');
   expect(await warnings()).toEqual(['An erasure request was due on 2096-03-11 and is overdue.']);
 });

@@ -138,7 +138,7 @@ export class WarningsService implements OnModuleInit {
             `Rows of ${overdue[table]} in ${table} should have been deleted (kept ${formatPeriod(period, months, 'en')}).`,
         ),
       isErasureLate &&
-        `An erasure request has been waiting since ${erasure_scheduled_for}: run mooring erasure run to see why.`,
+        `An erasure request should have been carried out on ${erasure_scheduled_for}: run mooring erasure run to see why.`,
       isErasureOverdue && `An erasure request was due on ${erasure_due} and is overdue.`,
       file_rewrite !== null &&
         `A table was last rewritten on ${file_rewrite}: its file may still hold what was erased since.`,
