@@ -285,10 +285,10 @@ create table fleet_cell (
 create index fleet_cell_week on fleet_cell (week_end);
 comment on table fleet_cell is 'Weekly counts of heartbeats by value of a telemetry field.';
 comment on column fleet_cell.week_end is 'The Sunday on which the week ended.';
-comment on column fleet_cell.dimension is 'What is counted, such as hardware.';
+comment on column fleet_cell.dimension is 'The telemetry field, or pair of fields, whose values are counted.';
 comment on column fleet_cell.value is 'The value; null for heartbeats without a valid value, and for the remainder.';
 comment on column fleet_cell.value_2 is 'The value of the second field of a pair, otherwise null.';
-comment on column fleet_cell.is_other is 'Whether this is the remainder: values too rare to be shown, counted together.';
+comment on column fleet_cell.is_other is 'Whether this is the remainder: all values that have no row of their own, counted together.';
 comment on column fleet_cell.heartbeats is 'The number of heartbeats, at least 280.';
 
 create table fleet_latency (
@@ -320,8 +320,8 @@ comment on table crash_week is 'Weekly counts of crashes, never combined with ha
 comment on column crash_week.week_end is 'The Sunday on which the week ended.';
 comment on column crash_week.crash_sig is '16 hex digits, equal for similar crashes.';
 comment on column crash_week.app_version is 'The build that crashed or, if it was not reported, the version that reported the crash; null if both are unknown.';
-comment on column crash_week.crash_label is 'Faulting binary or exception type, the most frequent of the group.';
-comment on column crash_week.crash_frame is 'Application-relative frame, the most frequent of the group.';
+comment on column crash_week.crash_label is 'Faulting binary or exception type, the most frequent of these crashes.';
+comment on column crash_week.crash_frame is 'Application-relative frame, the most frequent of these crashes.';
 comment on column crash_week.crashes is 'The number of heartbeats that reported the crash.';
 
 -- Manifests, which are never changed or deleted
