@@ -24,7 +24,7 @@ interface Props {
   readonly onSignedIn: () => Promise<void>;
   /** Further buttons in the line below the submit button. */
   readonly extra: ComponentChildren;
-  /** Called at the first render, and when the field is filled or emptied. */
+  /** Called at the first render, with the first character of the code, and when the field is empty again. */
   readonly onFilled?: (isFilled: boolean) => void;
 }
 

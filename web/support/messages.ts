@@ -363,7 +363,7 @@ export const messages = {
     label: 'Why?',
     hint: `Kept for ${KEPT_MONTHS.audit_event} months, and the holder can read it. No e-mail address in it.`,
     auditOnlyHint: `Kept for ${KEPT_MONTHS.audit_event} months in the audit trail. No e-mail address in it.`,
-    usual: 'Usual reasons',
+    suggestions: 'Usual reasons',
     release: ['New machine', 'Lost', 'Sold', 'Reinstalled'],
     decline: ['Released one lately', 'Still in use', 'Not the holder'],
     rekey: ['Key leaked', 'Key shared', 'Imported key cannot be mailed'],

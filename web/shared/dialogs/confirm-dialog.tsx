@@ -153,7 +153,7 @@ function DialogFieldInput({ name, field, isFirst, value, error, onValue }: Dialo
   return (
     <div>
       {suggestions && (
-        <div class="usual" role="group" aria-label={suggestions.label}>
+        <div class="suggestions" role="group" aria-label={suggestions.label}>
           {suggestions.values.map((each, index) => (
             <button
               key={each}

@@ -35,7 +35,7 @@ export function Dialog({ title, children, onClose, warning = false }: Props) {
   const escape = useRef(closeOrWarn);
   escape.current = closeOrWarn;
   // The browser's own handling of Escape can be prevented only once: at the second Escape it would close this dialog and the one
-  // below. The event is handled by the window, because the focus may have left the dialog.
+  // below. The event is handled by the window, because the page gets the focus when a focused element disappears.
   useLayoutEffect(() => {
     const handle = (event: KeyboardEvent) => {
       if (event.key !== 'Escape' || event.isComposing || event.defaultPrevented) return;

@@ -28,7 +28,7 @@ export function CrashStateDialog({ group, state, onClose, onConflict, onDone }: 
       submit={submit}
       fields={{
         ...(state === 'resolved' && { resolved_in: versionField(group) }),
-        reason: reasonField({ usual: crashReasons[state], hint: messages.reason.auditOnlyHint }),
+        reason: reasonField({ suggestions: crashReasons[state], hint: messages.reason.auditOnlyHint }),
       }}
       onConfirm={async (values) => {
         const headers = { 'if-match': `"${group.revision}"` };

@@ -11,6 +11,7 @@ const TABS: readonly Tab[] = ['find', 'requests', 'erasures', 'fleet', 'service'
 interface Props {
   readonly role: Role;
   readonly view: View;
+  /** The number of requests that wait in a view. */
   readonly waiting: Readonly<Partial<Record<View, number>>>;
 }
 

@@ -11,7 +11,7 @@ export function EraseDialog({ email, onClose, onDone }: LicenseDialogProps) {
   const { erase: texts, reason: reasons } = messages;
   const fields = {
     email: emailField(texts.confirm, (value) => value.toLowerCase() !== email && texts.confirmWrong),
-    reason: reasonField({ usual: reasons.erase }),
+    reason: reasonField({ suggestions: reasons.erase }),
   };
   return (
     <ConfirmDialog

@@ -71,7 +71,7 @@ export function MachinesInUse({ rows, nameOf, searched, requestedIds, changed, o
   };
   const releaseSelected = () => onRelease(rows.filter(({ id }) => selection.selected.includes(id)));
   return (
-    <div class="selectable">
+    <div class="selectable-table">
       {isSelectable && (
         <SelectionBar
           selection={selection}

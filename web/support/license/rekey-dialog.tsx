@@ -27,7 +27,7 @@ export function RekeyDialog({
       title={t(texts.rekeyTitle, { hint: license.key_hint })}
       submit={texts.rekeySubmit}
       danger
-      fields={{ reason: reasonField({ usual: reason.rekey }) }}
+      fields={{ reason: reasonField({ suggestions: reason.rekey }) }}
       onConfirm={(body) =>
         changeLicense(license, { method: 'POST', path: '/rekey', body, onConflict: handleConflict }).then(
           onDone,

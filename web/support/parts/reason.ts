@@ -6,8 +6,8 @@ const REASON_MAX_LENGTH = 500;
 const texts = messages.reason;
 
 interface ReasonFieldOptions {
-  /** Usual reasons, each of which can be entered with one click. */
-  readonly usual?: readonly string[];
+  /** Frequent reasons, each of which can be entered with one click. */
+  readonly suggestions?: readonly string[];
   readonly hint?: string;
   /** The value that the field has at first, such as the reason that the holder gave. */
   readonly value?: string;
@@ -18,14 +18,14 @@ interface ReasonFieldOptions {
  * not about a license or its holder needs another hint.
  */
 export const reasonField = ({
-  usual,
+  suggestions,
   hint = texts.hint,
   value = '',
 }: ReasonFieldOptions = {}): DialogField => ({
   label: texts.label,
   value,
   hint,
-  suggestions: usual && { label: texts.usual, values: usual },
+  suggestions: suggestions && { label: texts.suggestions, values: suggestions },
   area: { maxLength: REASON_MAX_LENGTH, rows: 2, autocomplete: 'off' },
   check: (value) => (value === '' ? texts.missing : containsEmail(value) && texts.email),
 });

@@ -32,9 +32,9 @@ export function DecideDialog({ targets, decision, onClose, onConfirmed }: Props)
       danger={isRelease && targets.some(({ request }) => !request)}
       fields={{
         reason: isRelease
-          ? reasonField({ usual: reasons.release, value })
+          ? reasonField({ suggestions: reasons.release, value })
           : {
-              ...reasonField({ usual: reasons.decline, hint: texts.declineReasonHint, value }),
+              ...reasonField({ suggestions: reasons.decline, hint: texts.declineReasonHint, value }),
               label: texts.declineReason,
             },
       }}

@@ -44,6 +44,7 @@ const RECEIVED_COLUMN: Column<Erasure> = {
   name: texts.received,
   cell: ({ received_on }) => formatUtcDay(received_on),
 };
+/** The days until the legal deadline (`due_on`). The service carries the request out before, at `runs_at`. */
 const DAYS_LEFT_COLUMN: Column<Erasure> = {
   name: texts.left,
   cell: ({ days_left }) => <DaysLeft days={days_left ?? 0} />,

@@ -103,7 +103,7 @@ export function RequestTable<Row extends RequestWithActivation>({
     },
   ];
   return (
-    <div class="selectable requests">
+    <div class="selectable-table requests">
       {isSelectable && (
         <SelectionBar
           selection={selection}

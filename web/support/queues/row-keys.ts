@@ -29,7 +29,7 @@ export function useRowShortcuts(): void {
 
 /** Finds the table, with its selection bar, for a key with Shift: that of the focused row, or else one with a selected row. */
 const findSelectedTable = (current: HTMLElement | null) =>
-  (current ?? document.querySelector('.selectable tbody :checked'))?.closest('.selectable');
+  (current ?? document.querySelector('.selectable-table tbody :checked'))?.closest('.selectable-table');
 
 /** Enter on a control in the row is left to the browser. @returns whether the row itself has the focus, and has a link */
 function followLink(): boolean {

@@ -47,7 +47,7 @@ interface SelectionBarProps {
 export function SelectionBar({ selection, actions }: SelectionBarProps) {
   const { selectable, selected, toggleAll } = selection;
   return (
-    <div class="selection" role="group" aria-label={texts.label}>
+    <div class="selection-bar" role="group" aria-label={texts.label}>
       <label class="check">
         <input
           type="checkbox"
@@ -86,7 +86,7 @@ export function SelectableMachine({ activation, selection, children }: Selectabl
   if (!selection) return <>{children}</>;
   const { id, hostname_hint } = activation;
   return (
-    <span class="choosable">
+    <span class="selectable-cell">
       <span class="check" data-key="x">
         <input
           type="checkbox"
