@@ -260,6 +260,7 @@ const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<An
   token_invalid: () => service.heartbeat('no token'),
   no_version_published: async () => noManifestAnswer,
   sign_in_required: async () => {
+    // The proxy checks this answer too.
     await service.call('GET', '/portal/api/export', undefined, { cookie: 'mooring_holder=none' });
     return service.call('GET', '/support/api/audit', undefined, { authorization: 'Bearer none' });
   },
@@ -280,10 +281,10 @@ const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<An
     (await new Holder(service).signInByKey(await direct.issue())).call('GET', '/export'),
   release_needs_support: async () => {
     const license = await direct.issue({ email: 'mover@example.com', machines_allowed: 2 });
-    const ids = [await service.activate(license), await service.activate(license, 'another machine')];
+    const answers = [await service.activate(license), await service.activate(license, 'another machine')];
     const holder = await new Holder(service).signInByCode(license.email);
-    await holder.call('POST', `/activations/${ids[0]!.json.activation.id}/release`);
-    return holder.call('POST', `/activations/${ids[1]!.json.activation.id}/release`);
+    await holder.call('POST', `/activations/${answers[0]!.json.activation.id}/release`);
+    return holder.call('POST', `/activations/${answers[1]!.json.activation.id}/release`);
   },
   code_invalid: async () => {
     const { email } = await direct.issue({ email: 'coded@example.com' });
@@ -329,6 +330,7 @@ const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<An
   },
   manifest_refused: async () => {
     const document = await publish(direct, '9.0.0', '2030-01-01T00:00:00Z');
+    // The sequence of a published document is not new.
     return service.call('POST', '/support/api/manifests', document, await bearer('admin'));
   },
   crash_group_changed: async () => {

@@ -32,14 +32,14 @@ await command(async () => {
   await ensureClientBuilt();
   const folder = mkdtempSync(join(tmpdir(), 'mooring-demo-'));
   try {
-    await withSampleService(join(folder, 'data'), (service) => showEvents(service, folder));
+    await withSampleService(join(folder, 'data'), (service) => showSteps(service, folder));
     return 0;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 });
 
-async function showEvents({ origin: url, environment }, folder) {
+async function showSteps({ origin: url, environment }, folder) {
   const { MooringClient } = await import('../client/dist/client.js');
   const mooring = (...args) => runCommand(environment, args);
   const manifestKey = createPublicKey(readFileSync(join(environment.DATA_DIR, 'keys/manifest-private.pem')));
@@ -135,7 +135,7 @@ async function runCommand(environment, args) {
   });
   let [output, messages] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text) => (output += text));
-  // What a command writes here concerns secrets, so the demo shows it only if the command fails.
+  // Hints, such as that a token is shown only once. They are printed if the command fails.
   child.stderr.setEncoding('utf8').on('data', (text) => (messages += text));
   if ((await waitForExit(child)) !== 0) throw new Error(`mooring ${args.join(' ')} failed: ${messages}`);
   return JSON.parse(output);

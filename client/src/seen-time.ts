@@ -49,7 +49,7 @@ export class SeenTime {
     this.#measuredAt = measured;
     this.#highest += ranForMs;
     const wall = this.#clock.now();
-    // A clock that was set back is less far ahead than before; with the old value the time would not advance.
+    // A clock that was set back is less far ahead than before. With the old value, only running time would count from now on.
     this.#aheadMs = Math.min(this.#aheadMs, Math.max(0, wall - this.#highest));
     this.#highest = representable(Math.max(this.#highest, wall - this.#aheadMs));
     return this.#highest;

@@ -9,9 +9,9 @@ import { ActivationService } from './activation.service.js';
 import { tokenResponse } from './token-response.js';
 
 /**
- * `POST /v1/activate` (docs/contract.md#activate). A client sends it when the user clicks Activate, and again after a lost response
- * or while the user releases a machine in the portal. It also sends it in the background, after the action `reactivate` or if its
- * stored token was issued for another machine.
+ * `POST /v1/activate` (docs/contract.md#activate). A client sends it when the user clicks Activate. It repeats the request if the
+ * response was lost, and while it waits for the user to release a machine in the portal. It also sends it in the background, after
+ * the action `reactivate` or if its stored token was issued for another machine.
  */
 @Controller('v1/activate')
 export class ActivationController {

@@ -60,7 +60,7 @@ export async function readStatus(context: CommandContext) {
   return {
     mooring: packageVersion(),
     node: process.versions.node,
-    // Without the reasons, which `mooring doctor` gives. With one host the list is empty.
+    // The reason why a host cannot be reached is in `mooring doctor`. With one host the list is empty.
     database_hosts: (DatabaseHosts.of(databaseUrl)?.roles ?? []).map(({ host, role }) => ({ host, role })),
     ...counts,
     licenses,

@@ -70,7 +70,7 @@ export class Config {
   readonly logLevel: LogLevel;
   /** The number of years that purchases are kept, from the end of their year. */
   readonly taxRetentionYears: number;
-  /** The file with the ids of erased rows, outside the database, for restores. */
+  /** The file that records erasures (`ErasureRecords`) outside the database, for restores. */
   readonly tombstoneFile: string;
   /** Whether TOMBSTONE_FILE is set; otherwise the file is in DATA_DIR. */
   readonly isTombstoneFileGiven: boolean;

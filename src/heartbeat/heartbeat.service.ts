@@ -23,7 +23,8 @@ export class HeartbeatService {
   /**
    * Returns the activation of a verified token if its license is valid.
    * @throws Problem the first refusal that applies, in the order of docs/contract.md#errors; `token_invalid` if no row has the
-   *   activation, or if the machine has another active one; `unavailable` if the database or the time may be wrong
+   *   activation, or if the machine has another active one; `unavailable` if a refusal may be the fault of
+   *   the service: its time is uncertain, or it may have been given another database
    */
   async confirm({ sub, mch }: LicenseClaims, appVersion: string, now: Date): Promise<ActivationState> {
     const replicaActivation = await this.replica.find(sub);

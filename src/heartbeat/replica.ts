@@ -156,6 +156,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     this.#isHealthy = isHealthy;
     if (isHealthy) this.log.info('replica available, heartbeats use the replica');
     else {
+      // An error that waiting would not end, such as a wrong password.
       const refusal = connectionRefusal(error, this.config.databaseReadUrl!, 'DATABASE_READ_URL');
       const reason = refusal ? { reason: refusal.message } : {};
       this.log.failed('replica unavailable or behind, heartbeats use the primary', error, reason);

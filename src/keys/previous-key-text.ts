@@ -2,13 +2,13 @@
 
 import { withoutSeparators } from './typed-text.js';
 
-/** A longer text is refused. The signed keys of other systems have some hundred characters. */
+/** A longer text is refused. The signed keys of other systems have several hundred characters. */
 const MAX_LENGTH = 2_000;
 /** Shorter keys, and numbers with fewer digits, could be guessed: the attempts to sign in with a key are not limited. */
 const MIN_CHARACTERS = 8;
 const MIN_DIGITS = 12;
 
-/** What `readPreviousKey` accepts, as the end of a sentence about a column. */
+/** What `readPreviousKey` accepts, as the end of a sentence that begins with the name of a column. */
 export const PREVIOUS_KEY_SENTENCE = `must have ${MIN_CHARACTERS} letters and digits or more (${MIN_DIGITS} digits if it has no letter), because a shorter key could be guessed, and at most ${MAX_LENGTH} characters`;
 
 /**

@@ -57,7 +57,7 @@ const STORE_CODE = `
   returning id`;
 
 const DELETE_CODE = 'delete from one_time_code where id = $1';
-/** The row of a used hint stays until its code would have expired, which is not before the hint expires. */
+/** The row of a used hint stays until its code would have expired. Both last equally long, and the hint was made before. */
 const USE_HINT = 'update one_time_code set nonce = null where id = $1';
 
 /** The problem of a hint that is forged, used or expired, or whose license has lost the address for which the hint was made. */

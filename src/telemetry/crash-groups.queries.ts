@@ -10,8 +10,8 @@ interface CrashRow {
   readonly weeks: { week_end: string; crashes: number }[];
 }
 
-// Selects the largest groups before it aggregates them. Each step reads only the previous one, without joins: outdated planner
-// statistics cannot lead to a slow plan.
+// Selects the largest groups before it aggregates them. After the first step, each reads only the result of the one before. Without
+// joins, outdated planner statistics cannot lead to a slow plan.
 const READ_CRASH_GROUPS = `
   with counted as (
     select *, sum(crashes) over (partition by crash_sig) as total from crash_week

@@ -4,6 +4,7 @@ import { LOCK_TIMEOUT_MS, withLockRetries } from '../database/locks.js';
 import { execute, insertedRows, queryOne } from '../database/sql.js';
 import { createPartitions } from './partitions.js';
 
+// `telemetry_waiting` is a view of both inboxes.
 const FIND_WAITING = `
   select (select min(received_on) from telemetry_waiting where received_on < $1)::text as oldest,
          exists (select 1 from telemetry_inbox where received_on < $1) as is_due,

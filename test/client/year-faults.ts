@@ -23,6 +23,7 @@ const INVALID_MANIFESTS = {
     const [sequence, expires_at] = [++service.sequence, at(START - 366 * DAY)];
     return manifest({ sequence, version: INVALID_VERSION, expires_at }, [service.key]);
   },
+  // A sequence that the service has not reached yet, in this case and the next one.
   wrong_product: ({ key, sequence }) =>
     manifest({ sequence: sequence + 9, version: INVALID_VERSION, product: 'com.example.other' }, [key]),
   // Signed by another key, under the key id of the trusted one.
@@ -33,7 +34,8 @@ export const INVALID_REASONS = Object.keys(INVALID_MANIFESTS);
 
 /**
  * The service no longer knows the token, and refuses the activation that the client then attempts without a click: the machine
- * limit is reached or the license unknown. The application must run until the end of the old token.
+ * limit is reached or the license unknown. Although these problems say `stop`, the
+ * application must run until the end of the old token (docs/contract.md#no-false-stop).
  */
 export const loseActivation: FaultAction = (service, random) => {
   service.forgetTokens();
@@ -44,7 +46,7 @@ export const loseActivation: FaultAction = (service, random) => {
   service.misbehave((exchange) => exchange.problem(status, code, 'stop'), ['/v1/activate']);
 };
 
-/** The service answers with the invalid manifests in turn, after the client has seen a valid one. */
+/** The service answers with the invalid manifests in turn. The client must have seen a valid one before. */
 export const serveInvalidManifests: FaultAction = (service) => {
   const { sequence: seen } = service;
   const makers = Object.values(INVALID_MANIFESTS);

@@ -18,7 +18,7 @@ import { temporaryFolder } from '../support/folders.js';
 
 /** The machine limit of the license. More machines than this activate, so that they compete for the limit. */
 const MACHINES_ALLOWED = 60;
-/** The proxy uses a restarted instance within this time plus ten times the current duration of twenty responses. */
+/** The proxy uses a restarted instance again within this time; on a slow machine the test allows more (`expectUsedAgain`). */
 const MAX_REUSE_DELAY_MS = 10_000;
 
 const describeAnswer = ({ name, status, brokenAttempts }: RetriedAnswer) =>
@@ -72,6 +72,7 @@ describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
   const activate = () => callApi('activate', activation(license, `machine ${(counter += 1)}`));
   const sendHeartbeat = () => callApi('heartbeat', { token, app_version: '1.0.0' });
   const sendTelemetry = async () => {
+    // A value of its own, by which its row is found.
     const uptime_hours = (counter += 1);
     const answer = await callApi('heartbeat', { token, app_version: '1.0.0', telemetry: { uptime_hours } });
     return { ...answer, json: { ...answer.json, uptime_hours } };
@@ -89,6 +90,7 @@ describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
 
   async function expectUsedAgain(instance: ServerProcess, load: Load): Promise<void> {
     const reuseDelayMs = await waitUntilUsed(instance);
+    // The time of twenty responses shows how slow the machine is at the moment.
     const began = performance.now();
     await load.waitFor(20, isAcknowledged);
     expect(reuseDelayMs).toBeLessThan(MAX_REUSE_DELAY_MS + 10 * (performance.now() - began));
@@ -106,7 +108,8 @@ describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
         (each) => each !== `machine_limit_reached ${MACHINES_ALLOWED} of ${MACHINES_ALLOWED}`,
       ),
     ).toEqual([]);
-    // If an instance fails, HAProxy retries the request at another one; the TCP forwarder leaves that to the client.
+    // If an instance fails, HAProxy retries the request at another one. The proxy that replaces it
+    // where it is missing leaves that to the client.
     if (HAS_HAPROXY)
       expect(answers.filter(({ brokenAttempts }) => brokenAttempts > 0).map(describeAnswer)).toEqual([]);
 

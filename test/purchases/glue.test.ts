@@ -25,7 +25,8 @@ beforeEach(() => {
 const reports = () => proxy.sent.map(({ body }) => JSON.parse(body) as Record<string, string>);
 
 /** Checks that reports have only the members of a report, and that neither they nor the output of the program have a canary. */
-function expectNoMore(glue: Glue, canaries: readonly string[]): void {
+/** Expects that the reports have no other members, and that neither they nor the output have a canary. */
+function expectNothingElse(glue: Glue, canaries: readonly string[]): void {
   for (const sent of reports())
     expect(['transaction_id', 'email', 'status']).toEqual(expect.arrayContaining(Object.keys(sent)));
   const seen = proxy.sent.map(({ headers, body }) => headers + body).join('\n') + glue.output;
@@ -66,7 +67,7 @@ describe('Lemon Squeezy', () => {
     expect((await readPurchase(service, '2718281'))!.state).toBe('refunded');
     const paid = { transaction_id: '2718281', email: 'ada@example.com', status: 'paid' };
     expect(reports()).toEqual([paid, paid, { transaction_id: '2718281', status: 'refunded' }]);
-    expectNoMore(glue, CANARIES);
+    expectNothingElse(glue, CANARIES);
   });
 
   test.each([
@@ -98,7 +99,7 @@ describe('Lemon Squeezy', () => {
     proxy.isUnavailable = false;
     expect(await send(orderEvent({ id: '31' }))).toBe(200);
     expect((await readPurchase(service, '31'))!.state).toBe('paid');
-    expectNoMore(glue, CANARIES);
+    expectNothingElse(glue, CANARIES);
   });
 });
 
@@ -162,7 +163,7 @@ describe('Gumroad', () => {
     expect(await sendPing({ ...SALE, refunded: true }, 'refund')).toBe(200);
     expect(await stateOf(SALE.id)).toBe('refunded');
     expect(reports().every(({ transaction_id }) => transaction_id === SALE.id)).toBe(true);
-    expectNoMore(glue, CANARIES);
+    expectNothingElse(glue, CANARIES);
   });
 
   test('after a lost ping the next one reports the purchase too, and a sale that was refunded meanwhile gets no license', async () => {
@@ -200,6 +201,6 @@ describe('Gumroad', () => {
     proxy.isUnavailable = false;
     expect(await sendPing({ ...SALE, id: 'repeated' }, 'sale')).toBe(200);
     expect(await stateOf('repeated')).toBe('paid');
-    expectNoMore(glue, CANARIES);
+    expectNothingElse(glue, CANARIES);
   });
 });

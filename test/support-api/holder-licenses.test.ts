@@ -37,7 +37,7 @@ async function readAll(id: string, query: string): Promise<{ sizes: number[]; li
 }
 
 /** Inserts licenses with every status, with and without expiry, up to three of them in one microsecond. @returns the id of one */
-async function insertReseller(email: string, count: number): Promise<string> {
+async function insertHolderWithLicenses(email: string, count: number): Promise<string> {
   const { license_id } = await service.issue({ email });
   await service.sql(
     `insert into license (id, key_hash, key_hint, email, staff_status, machines_allowed, on_expiry, expires_at, created_at)
@@ -114,7 +114,7 @@ test.each<[string, (license: ListedLicense) => number]>([
   ['status', ({ status }) => ['active', 'suspended', 'revoked', 'refunded'].indexOf(status)],
   ['expiry', ({ expires_at }) => (expires_at ? Date.parse(expires_at) : Infinity)],
 ])('the pages of 120 licenses, sorted by %s, have each license once, in this order', async (sort, keyOf) => {
-  const id = await insertReseller(`${sort}@example.com`, 120);
+  const id = await insertHolderWithLicenses(`${sort}@example.com`, 120);
   const { sizes, licenses } = await readAll(id, `sort=${sort}`);
   expect(sizes).toEqual([50, 50, 20]);
   expect(new Set(licenses.map((license) => license.id)).size).toBe(120);
@@ -123,7 +123,7 @@ test.each<[string, (license: ListedLicense) => number]>([
 });
 
 test('a list that is limited to a status has only the licenses with it, and the counts of all licenses', async () => {
-  const id = await insertReseller('limited@example.com', 120);
+  const id = await insertHolderWithLicenses('limited@example.com', 120);
   const { licenses } = await readAll(id, 'sort=issued');
   const { counts } = (await list(id)).json;
   for (const status of ['active', 'suspended', 'revoked', 'refunded']) {
@@ -148,7 +148,7 @@ test('a list without a license of the status is empty, and still has the address
 
 test('a license that is issued or erased between two pages neither repeats nor hides another one', async () => {
   const email = 'moving@example.com';
-  const id = await insertReseller(email, 120);
+  const id = await insertHolderWithLicenses(email, 120);
   const { licenses } = await readAll(id, 'sort=issued');
   const first = (await list(id)).json;
   await service.issue({ email });
@@ -200,7 +200,7 @@ test.each([
 });
 
 test('a search by e-mail returns at most the 50 newest licenses', async () => {
-  const id = await insertReseller('searched@example.com', 120);
+  const id = await insertHolderWithLicenses('searched@example.com', 120);
   const { licenses } = (await support.post('licenses/search', { email: 'searched@example.com' })).json;
   const ids = (items: readonly { id: string }[]) => items.map((item) => item.id);
   expect(ids(licenses)).toEqual(ids((await list(id)).json.licenses));

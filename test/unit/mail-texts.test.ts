@@ -246,7 +246,7 @@ describe('the mails about a license', () => {
     expect(mail).toEqual(await mailsOf(license).compose(kind));
   });
 
-  test('license_key_imported only repeats the key if the license has no key of another system any more', async () => {
+  test('license_key_imported names no replaced key if the license has no key of another system any more', async () => {
     const imported = await mailsOf(license).compose('license_key_imported');
     const again = await mailsOf(license).compose('license_key_again');
     expect(imported).toEqual({ ...again, subject: 'Your new license key for Example App' });

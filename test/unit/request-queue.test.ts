@@ -59,6 +59,7 @@ test('the newest request begins first, that of a person before others, and each 
   expect(events).toEqual(['activation begins']);
   state.slots = 2;
   for (let answers = 0; answers < 3; answers += 1) queue.fillSlot();
+  // The queue is empty now.
   queue.fillSlot();
   expect(events.slice(1)).toEqual(['third begins', 'second begins', 'first begins']);
 });

@@ -223,8 +223,8 @@ class Files(FileTest):
         store.save(license=LICENSE)
         self.assertEqual(self.stored(), State(LICENSE, time=FULL.time))
 
-    def test_a_kill_at_any_step(self) -> None:
-        """A kill at any step before the new file has replaced the old one leaves the complete old state."""
+    def test_an_end_of_the_process_at_any_step(self) -> None:
+        """An end of the process at any step before the new file replaces the old one leaves the complete old state."""
         new = State(license=LICENSE, time=FULL.time)
         for step in ("os.open", "os.chmod", "os.fsync", "os.replace"):
             self.storage().write(FULL, {"license"})
@@ -249,7 +249,7 @@ class TwoProcesses(FileTest):
         self.assertIsNone(self.stored().stopped)
 
     def test_a_file_that_cannot_be_read_for_a_moment(self) -> None:
-        """It keeps what the other process wrote, unless there is a new license."""
+        """A save keeps what the other process wrote. Only a save of a new license replaces a file that cannot be read."""
         store, other = self.store(), self.store()
         other.save(license=LICENSE)
         with patch.object(Path, "read_bytes", side_effect=PermissionError):
@@ -262,7 +262,7 @@ class TwoProcesses(FileTest):
         self.assertEqual(self.stored().license, replace(LICENSE, token="n.e.w"))
 
     def test_a_license_that_was_lost(self) -> None:
-        """A process that has a license writes it again if another one, without the lock, has replaced it by none."""
+        """A process writes its license again if another process, without the lock, has written a state without a license."""
         store = self.store()
         store.save(license=LICENSE)
         self.file.write_text(format_state(State(crash=FULL.crash)), encoding="utf-8")

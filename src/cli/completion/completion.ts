@@ -10,6 +10,7 @@ type Shell = keyof typeof SCRIPTS;
 
 /**
  * Adds the command `completion`, which prints a script that completes commands, options and their values.
+ * @param mooring the running program, which may have only the commands of one group
  * @param build makes the program with all its commands
  */
 export function completionCommand(mooring: Command, build: () => Promise<Command>): void {

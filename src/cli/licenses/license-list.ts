@@ -116,7 +116,10 @@ const SELECT_PAGE = `
   where $5::numeric is null or sort_key > $5 or (sort_key = $5 and id < $6::uuid)
   order by sort_key, id desc limit $7`;
 
-/** Returns a line with the command for the next page; empty on the last page. @param words the command and its arguments */
+/**
+ * Returns a line with the command for the next page; empty on the last page. It leaves out `--json`, with which this line is not
+ * printed, and `--as`, because listing writes no audit entry. @param words the command and its arguments
+ */
 export function nextPageText(words: readonly string[], options: object, cursor: string | null): string {
   if (cursor === null) return '';
   const given = Object.entries({ ...options, cursor })

@@ -8,7 +8,10 @@ import { thumbprint } from '../ed25519/ed25519.js';
 const STATES = ['next', 'active', 'verifying', 'revoked'] as const;
 const UTC_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 
-/** `next` is published and never signs; `active` signs; `verifying` only verifies, without a time limit; `revoked` is refused. */
+/**
+ * `next` is in the answer of `GET /v1/keys` and never signs; `active` signs; `verifying` only verifies, without a time limit;
+ * `revoked` is refused.
+ */
 export type KeyState = (typeof STATES)[number];
 
 /** An entry of ring.json. `file` is the name of a PEM file in the same folder; `since` is the time at which the key got its state. */

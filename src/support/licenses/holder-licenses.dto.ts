@@ -4,7 +4,10 @@ import { Member } from '../../http/parsing/member.js';
 import { STAFF_STATUSES } from '../../licenses/license.rules.js';
 import { LICENSE_SORTS, type HolderLicensesFilter, type LicensePosition } from './holder-licenses.js';
 
-/** The sort key of the last license of a page (a number of seconds or a rank, `Infinity` without an expiry), and its id. */
+/**
+ * The sort key of the last license of a page, and its id. The key is a time in seconds, negative if the newest comes
+ * first, the position of the status, or `Infinity` for a license that does not expire.
+ */
 const CURSOR = /^(-?\d{1,12}(?:\.\d{1,6})?|Infinity)_([0-9a-f-]{36})$/;
 
 /** The position after which a page begins, as `toCursor` writes it. */

@@ -24,6 +24,7 @@ export function registerModuleHooks() {
   registerHooks({
     resolve(specifier, context, next) {
       if (specifier === '@jest/globals') return { url: globals, shortCircuit: true };
+      // Some tests load a module anew, with a query in its address.
       if (/^\.{1,2}\/.*\.js$/.test(specifier) && /\.ts(\?|$)/.test(context.parentURL ?? '')) {
         const source = new URL(specifier.replace(/\.js$/, '.ts'), context.parentURL);
         if (existsSync(source)) return { url: source.href, shortCircuit: true };
