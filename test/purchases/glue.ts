@@ -24,7 +24,7 @@ export interface SentReport {
 /** Forwards requests to a service, and keeps what was sent. */
 export class RecordingProxy {
   readonly sent: SentReport[] = [];
-  /** Whether requests are answered with 503 in place of the service. */
+  /** If true, requests are answered with 503 and are not forwarded. */
   isUnavailable = false;
   readonly #server: Server;
 
@@ -60,7 +60,7 @@ export class RecordingProxy {
   }
 }
 
-/** The program of a page of docs/, in a process of its own. */
+/** The first JavaScript program on a page of docs/, which runs in its own process. */
 export class Glue {
   readonly #directory = temporaryFolder();
   readonly #child: ChildProcess;

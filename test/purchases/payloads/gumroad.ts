@@ -1,17 +1,10 @@
 /*
- * Pings and sales of Gumroad in the format of its documentation (Ping, resource subscriptions, `GET /v2/sales/:id`). The values of
- * the buyer are canaries.
+ * Pings and sales of Gumroad in the format of its documentation (Ping, resource subscriptions, `GET /v2/sales/:id`). CANARIES
+ * lists the private values of the buyer, which glue code must not report or print.
  */
 
-export const CANARIES = [
-  'Canary Lovelace',
-  'Canary Street',
-  'Canaryland',
-  '4242',
-  '85DB562A',
-  '203.0.113.77',
-];
-/** The product that is a license. */
+export const CANARIES = ['Canary Lovelace', 'Canary Street', 'Canaryland', '4242', '85DB562A'];
+/** The id of the product that is sold as a license. */
 export const PRODUCT = '32-nPAicqbLj8B_WswVlMw==';
 
 export interface Sale {

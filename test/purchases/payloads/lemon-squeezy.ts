@@ -1,6 +1,6 @@
 /*
- * Webhooks of Lemon Squeezy in the format of its documentation (webhook requests, the order object, the subscription object). The
- * values of the buyer are canaries.
+ * Webhooks of Lemon Squeezy in the format of its documentation (webhook requests, the order object, the subscription object).
+ * CANARIES lists the private values of the buyer, which glue code must not report or print.
  */
 
 export const CANARIES = [
@@ -10,7 +10,7 @@ export const CANARIES = [
   '4242',
   'canary.example/receipt',
 ];
-/** The variant that is a license. */
+/** The id of the variant that is sold as a license. */
 export const VARIANT = '90210';
 
 interface Order {
