@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/folders.js';
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 const dataDir = temporaryFolder();
-/** A database without a service at first: the operator can record purchases, and mails wait for the service. */
+/** No service runs on this database at first. The command records purchases, and their mails wait for the service. */
 const created = await createDatabase();
 const database = await connect(created.url);
 const terminal = new Terminal({ DATABASE_URL: created.url, DATA_DIR: dataDir });
@@ -117,7 +117,7 @@ describe('while a service is running', () => {
   });
   afterAll(() => end(service));
 
-  test('the waiting mails are sent, except that of a refunded purchase', async () => {
+  test('the waiting mails are sent, except the mails of refunded purchases', async () => {
     const sent = await mails(service);
     expect(sent.map(({ to }) => to)).toEqual([buyerOf('cli-paid')]);
     const bought = (await readPurchase(service, 'cli-paid'))!;

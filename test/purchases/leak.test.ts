@@ -44,7 +44,7 @@ const ADDRESSES = ['203.0.113.77', '2001:db8::77'];
 /** Values of the headers of an event. */
 const ID = 'msg_canary_2b8e';
 const AGENT = 'CanaryHooks/2.0';
-/** The time of the signature. It differs from the time of the request, so that the search can distinguish it from times of the service. */
+/** The time of the signature. It differs from the time of the request, which the service may store. */
 const AT = unixTime() - 200;
 
 /** An event with a status, 60 KiB long, in which members with the same names occur many times with other values. */
@@ -60,8 +60,8 @@ function eventOf(status: string): string {
   });
   const members = `"transaction_id":"${TRANSACTION}","email":"${EMAIL}","status":"${status}"`;
   const start = `{"email":"${first_email}","id":"${event}","ip":"${ADDRESSES[0]}",${members},"data":[`;
-  const times = Math.floor((60 * 1024 - start.length) / (charge.length + 1));
-  return `${start}${Array<string>(times).fill(charge).join()}]}`;
+  const repetitions = Math.floor((60 * 1024 - start.length) / (charge.length + 1));
+  return `${start}${Array<string>(repetitions).fill(charge).join()}]}`;
 }
 
 const signature = signatureHeaders(eventOf('paid'), { id: ID, at: AT })['webhook-signature']!.slice(
@@ -71,7 +71,7 @@ const secrets = new LeakSearch([
   ...[...Object.values(PRIVATE), ID, AGENT, signature].flatMap(formsOfText),
   ...ADDRESSES.flatMap(formsOfAddress),
 ]);
-const times = new LeakSearch(formsOfText(String(AT)));
+const signatureTimes = new LeakSearch(formsOfText(String(AT)));
 const identities = new LeakSearch([TRANSACTION, EMAIL].flatMap(formsOfText));
 
 const directory = temporaryFolder();
@@ -97,7 +97,7 @@ const databaseUrl = (
 const database = await connect(databaseUrl);
 await sendEvents(`http://127.0.0.1:${port}`);
 
-/** Sends events that are refused, that fail, and that are recorded. */
+/** Sends events which are refused, events which cause errors, and events which are recorded. */
 async function sendEvents(url: string): Promise<void> {
   const send = async (body: string, headers = signatureHeaders(body, { id: ID, at: AT })) =>
     (await call(url, 'POST', PURCHASES_PATH, body, { 'user-agent': AGENT, ...headers })).status;
@@ -128,7 +128,7 @@ const logs = () => server.stdout + server.stderr + readFileSync(join(directory, 
 
 test('the tables have the stored members of an event and no other value of it', async () => {
   const rows = await everyRow(database);
-  expect([...secrets.in(rows.join('\n')), ...times.in(rows.join('\n'))]).toEqual([]);
+  expect([...secrets.in(rows.join('\n')), ...signatureTimes.in(rows.join('\n'))]).toEqual([]);
   const { rows: purchases } = await database.query(
     "select to_jsonb(p) - 'id' as facts, pg_typeof(recorded_on)::text as type from purchase p",
   );
@@ -142,7 +142,7 @@ test('the tables have the stored members of an event and no other value of it', 
   expect(withTransaction.map((row) => row.split(':')[0])).toEqual(['public.purchase']);
 });
 
-// This finds short values only: PostgreSQL compresses long ones in the files; the test of the tables finds those.
+// The search in files finds short values only, because PostgreSQL compresses long ones. The test of the tables finds long ones.
 test('no file has any other value of an event, neither the write-ahead log nor the mail to the buyer', async () => {
   await database.query('checkpoint');
   expect(secrets.inFiles(join(directory, 'data'))).toEqual([]);
@@ -158,7 +158,7 @@ test('no log line at level trace and no output of PostgreSQL has a value of the 
 
 // The last test, because the planted values stay in the files.
 test('the search finds planted values in a table, in a log and in a file', async () => {
-  const texts = [...secrets.forms, ...identities.forms, ...times.forms].filter(({ binary }) => !binary);
+  const texts = [...secrets.forms, ...identities.forms, ...signatureTimes.forms].filter(({ binary }) => !binary);
   const printed = `${texts.map(({ bytes }) => bytes.toString()).join('\n')}\nEND OF PLANT\n`;
   const everything = new Set(secrets.forms.filter(({ binary }) => !binary).map(({ what }) => what));
   writeFileSync(join(directory, 'plant'), printed);
@@ -170,7 +170,7 @@ test('the search finds planted values in a table, in a log and in a file', async
   for (const { bytes } of texts) await database.query('insert into planted values ($1)', [bytes.toString()]);
   const rows = (await everyRow(database)).join('\n');
   expect(secrets.in(rows)).toEqual(everything);
-  expect(times.in(rows).size).toBeGreaterThan(20);
+  expect(signatureTimes.in(rows).size).toBeGreaterThan(20);
   await database.query('checkpoint');
   const found = secrets.inFiles(join(directory, 'data')).map((line) => line.replace(/^[^:]*: /, ''));
   expect(new Set(found)).toEqual(everything);

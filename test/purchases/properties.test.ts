@@ -6,7 +6,7 @@ import type { PurchaseState, StaffStatus } from '../../src/licenses/license.rule
 import { Service } from '../support/harness.js';
 import { buyerOf, mails, sendReport, readPurchase, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 
-// The machine limit is never reached, so that only a purchase ends an activation.
+// The machine limit is never reached, so that only a refund ends an activation.
 const environment = { ...PURCHASE_SETTINGS, DEFAULT_MACHINES_PER_LICENSE: '9' };
 /** Two instances with one database, as behind a load balancer. */
 const one = await Service.start({ environment });
@@ -17,7 +17,7 @@ const CLIENT_ACTIONS = ['activate a', 'activate b', 'heartbeat'] as const;
 const STAFF_ACTIONS = ['suspended', 'active'] as const;
 type Action = PurchaseState | (typeof CLIENT_ACTIONS)[number] | (typeof STAFF_ACTIONS)[number];
 
-/** When and where an event is sent: in the order of `rank`, and if `isConcurrent`, together with the event before. */
+/** Events are sent in the order of `rank`. An event with `isConcurrent` is sent together with the one before it. */
 interface Position {
   readonly rank: number;
   readonly isConcurrent: boolean;
@@ -112,7 +112,7 @@ class Scenario {
     return license?.license_id ? service.activate(license, machine) : undefined;
   }
 
-  // One after the other, because the test could not know which of two concurrent changes was the last.
+  // The changes are made one after the other, because the last of two concurrent changes would be unknown.
   private async applyStaffEvents(staffEvents: readonly Event[]): Promise<void> {
     for (const { transaction, action } of staffEvents) {
       const license_id = (await readPurchase(one, this.id(transaction)))?.license_id;
@@ -131,7 +131,10 @@ class Scenario {
     expect(found).toEqual([]);
   }
 
-  /** The final state of a transaction, without the activations, which depend on the order. */
+  /**
+   * Checks the staff status and the activations of a transaction, which depend on the order.
+   * @returns its final state without them, and the outcome of an activation while the staff status is `active`
+   */
   async finalState(transaction: number) {
     const purchase = await readPurchase(one, this.id(transaction));
     if (!purchase) return null;
@@ -180,7 +183,7 @@ function expected(sequence: readonly Event[], transaction: number) {
 
 let runs = 0;
 
-test('the final state depends only on which reports came, not on their order, number, instance or concurrency', async () => {
+test('the final state depends only on the set of reports, not on their order, number, instance or concurrency', async () => {
   await fc.assert(
     fc.asyncProperty(events, async (sequence) => {
       runs += 1;

@@ -68,7 +68,7 @@ describe('a paid report', () => {
     ).toEqual([{ day: '2026-11-20' }]);
   });
 
-  test('creates a license for each transaction, also if a buyer has two', async () => {
+  test('creates a license for each of two transactions of one buyer', async () => {
     for (const transaction_id of ['first-of-two', 'second-of-two'])
       await report(service, { transaction_id, email: 'grace@buyer.example', status: 'paid' });
     const keys = (await mailsTo('grace@buyer.example')).map(({ license_key }) => license_key);
@@ -140,7 +140,7 @@ describe('a report', () => {
       expect(await invalidMembers({ ...valid, [name]: value })).toEqual([`/${name}`]);
   });
 
-  test('with the status paid and without an address is refused with the sentence that paid needs one', async () => {
+  test('with the status paid and without an address is refused, and the detail says that paid needs one', async () => {
     const { json } = await report(service, { transaction_id: 'no-address', status: 'paid' });
     const detail = 'must be an e-mail address; it is required with the status `paid`';
     expect(json.errors).toEqual([{ pointer: '/email', detail }]);

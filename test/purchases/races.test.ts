@@ -36,7 +36,7 @@ test.each(ROUNDS)('6 concurrent paid reports create one license (round %i)', asy
 });
 
 test.each(ROUNDS)('concurrent first reports with all statuses end as refunded (round %i)', async (round) => {
-  const id = `both-${round}`;
+  const id = `all-${round}`;
   const statuses = [
     'paid',
     'refunded',
@@ -67,7 +67,7 @@ test.each(ROUNDS)('a refund ends all activations that are made concurrently (rou
   const reporting = (status: 'paid' | 'refunded') => async (service: Service) =>
     expect((await sendReport(service, id, status)).status).toBe(204);
   const sends = times(10, activating);
-  // Some activations are sent before the refund, some after it. The refund comes together with another report.
+  // Some activations are sent before the refund, and the others after it. Another report is sent just before the refund.
   sends.splice(1 + (round % 8), 0, reporting(round % 2 ? 'refunded' : 'paid'), reporting('refunded'));
   await atOnce(sends);
   const activations = await one.sql('select ended_reason from activation where license_id = $1', [

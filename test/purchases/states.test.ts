@@ -40,9 +40,9 @@ async function sellAndActivate(
   return { ...bought, tokens };
 }
 
-test('a refund is recorded that takes longer than the time limit of request connections', async () => {
+test('a refund is recorded even if its statements exceed the time limit of request connections', async () => {
   const bought = await sellAndActivate('large-license');
-  // The refund of one machine is fast. So a trigger fails in the connections of requests, as the time limit does.
+  // A refund of one machine does not reach the limit. A trigger raises the same error, in request connections only.
   await service.sql(`
     create function fail_by_time_limit() returns trigger language plpgsql as $$ begin
       if current_setting('application_name') = 'mooring' then raise 'canceled' using errcode = '57014'; end if;
@@ -59,7 +59,7 @@ test('a refund is recorded that takes longer than the time limit of request conn
   ).toEqual([]);
 });
 
-/** The code or status of a heartbeat of the first machine, and of an activation of another machine. */
+/** Sends a heartbeat of the first machine and an activation of another one. @returns the problem code or the status of each */
 async function outcomes(bought: StoredPurchase & { tokens: string[] }): Promise<unknown[]> {
   const beat = await service.heartbeat(bought.tokens[0]!);
   const other = await service.activate(bought, 'another');
@@ -110,7 +110,7 @@ describe('a purchase has the highest reported state, whatever the order of the r
     }
   });
 
-  test('and buyers get one mail for each purchase that was paid and not refunded before, and no other mail', async () => {
+  test('a buyer gets one mail for a paid purchase, at most one if a refund follows, and none if the refund came first', async () => {
     const sent = await mails(service);
     for (const [sequence] of sequences) {
       const statuses = sequence!.split(' ') as PurchaseState[];
