@@ -123,7 +123,7 @@ async function waitForPromotion(cluster, lost) {
   );
 }
 
-/** Issues a license with the command line, which finds the primary too. */
+/** Issues a license with the command line, which finds the primary itself. */
 async function issueLicense(settings) {
   const run = promisify(execFile);
   const args = [...SERVICE_FLAGS, join(root, 'dist/cli.js'), 'license', 'issue', '--json'];

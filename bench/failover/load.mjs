@@ -9,7 +9,7 @@ export const isWrite = ({ name, status }) => name === 'activate' && status === 2
 export const isRight = ({ status, code, action }) =>
   status === 200 || status === 201 || (status === 503 && code === 'unavailable' && action === 'retry');
 
-/** An open load: requests are sent at a constant rate, however long the responses take. */
+/** An open-loop load: requests are sent at a constant rate and do not wait for earlier responses. */
 export class Load {
   answers = [];
   #running = new Set();
@@ -61,7 +61,7 @@ export class Load {
 
   async #request(name, body) {
     const sentAt = performance.now();
-    // Not in turns: every fourth request is an activation, so with two instances all activations would go to the same one.
+    // Every fourth request is an activation, so alternating between two instances would send all activations to one of them.
     const url = this.urls[Math.floor(Math.random() * this.urls.length)];
     const init = {
       method: 'POST',

@@ -24,7 +24,7 @@ import { ScriptError } from '../../scripts/prepare.mjs';
 const POSTGRES_FOLDER = '/usr/lib/postgresql';
 const [PATRONI, ETCD] = ['/usr/bin/patroni', '/usr/bin/etcd'];
 const PASSWORD = 'bench';
-/** The time limit of each wait for the cluster. A busy machine is slow. */
+/** The time limit of each wait for the cluster, also on a busy machine. */
 const CLUSTER_TIMEOUT_MS = 180_000;
 
 /** The times of Patroni, in seconds: a standby is promoted when the primary has not renewed its lock for `ttl`. */
@@ -47,7 +47,7 @@ export function findTools() {
 /** A cluster of PostgreSQL servers under Patroni, with etcd, in a temporary folder. */
 export class PatroniCluster {
   #children = [];
-  // Not in the folder of the bench, which the user of PostgreSQL cannot enter if the bench runs as root.
+  // The folder is outside that of the bench, which the user of PostgreSQL cannot enter if the bench runs as root.
   #folder = mkdtempSync(join(tmpdir(), 'mooring-patroni-'));
   #user;
   #etcd;
@@ -128,7 +128,7 @@ export class PatroniCluster {
     return this.nodes.find(({ name }) => name === leader?.name);
   }
 
-  /** Waits until all nodes run, and one is a synchronous standby: the next failover then loses nothing. */
+  /** Waits until all nodes run, and one is a synchronous standby, so that the next failover loses no acknowledged write. */
   async waitForStandby() {
     await waitFor(async () => {
       const members = await this.#members();
@@ -140,7 +140,7 @@ export class PatroniCluster {
     });
   }
 
-  // A node that is down or hangs gives no answer, so each node is asked.
+  // A node that is down or hangs does not respond, so the nodes are asked in turn until one responds.
   async #members() {
     for (const { rest } of this.nodes) {
       const signal = AbortSignal.timeout(1_000);
@@ -172,7 +172,7 @@ export class PatroniCluster {
       scope: 'mooring',
       name,
       restapi: { listen: `127.0.0.1:${rest}`, connect_address: `127.0.0.1:${rest}` },
-      // Not etcd3: with it, Patroni 3.0.2 takes its lock back from another primary when it continues after a stop.
+      // `etcd3` is not used: with it, Patroni 3.0.2 takes its lock back from another primary when it continues after a stop.
       etcd: { host: this.#etcd },
       bootstrap: {
         dcs: {
@@ -233,7 +233,7 @@ export class PatroniCluster {
 const isAlive = ({ exitCode, signalCode }) => exitCode === null && signalCode === null;
 const isRunning = ({ state }) => state === 'running' || state === 'streaming';
 
-/** PostgreSQL refuses to run as root. @returns the ids of Debian's user `postgres`; undefined if this process is not run by root */
+/** PostgreSQL refuses to run as root. @returns the ids of Debian's user `postgres`; undefined if this process is not root */
 function userOfPostgres() {
   if (process.geteuid() !== 0) return undefined;
   const [, uid, gid] = /^postgres:[^:]*:(\d+):(\d+):/m.exec(readFileSync('/etc/passwd', 'utf8')) ?? [];
@@ -249,7 +249,7 @@ function sendSignal(pid, signal) {
   }
 }
 
-/** The ids of the processes of PostgreSQL that use a data directory: it is their working directory. */
+/** Returns the ids of the PostgreSQL processes of a data directory, which is their working directory. */
 function postgresProcesses(data) {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   return pids.filter((pid) => workingDirectory(pid) === data).map(Number);

@@ -56,7 +56,7 @@ export class ExpectedState {
     return createHash('sha256').update(`machine ${client}`).digest('hex');
   }
 
-  /** Records an acknowledged activation. If the client had another activation before, that one must have ended. */
+  /** Records an acknowledged activation. Another activation that the client had before must have been released. */
   recordActivation(client, id) {
     if (this.activationId[client] !== null && this.activationId[client] !== id)
       this.formerActivations.set(this.activationId[client], client);

@@ -70,7 +70,7 @@ export class Fleet {
     this.#forEachInPowerCut((client) => this.#switchOff(client));
   }
 
-  /** Starts the same machines, all at once. @returns the number of machines */
+  /** Starts the machines of the power cut, all at once. @returns the number of machines */
   restorePower() {
     return this.#forEachInPowerCut((client) => this.#start(client));
   }

@@ -19,7 +19,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 const TICK_MS = 20;
 /** The longest tick that counts in full: a pause of the machine must not end in a burst of simultaneous requests. */
 const MAX_TICK_MS = 60;
-/** The service is behind if more requests than this are in progress; in a small fleet, more than this share of its clients. */
+/** The service is behind if more requests than BEHIND_REQUESTS, or than BEHIND_SHARE of the clients, are in progress. */
 const BEHIND_REQUESTS = 192;
 const BEHIND_SHARE = 1 / 8;
 const MAX_CONNECTIONS = 4_000;

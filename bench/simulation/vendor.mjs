@@ -95,13 +95,13 @@ export class Vendor {
     writeFileSync(file, JSON.stringify(await makeManifest(publisher, VERSIONS[1], liveManifest)));
     const { sequences } = this.#expected;
     sequences[1] = 2;
-    // No image is at the address.
+    // The image at the address in the manifest does not exist, so `--no-fetch` skips its download.
     const command = [join(root, 'dist/cli.js'), 'manifest', 'publish', '--no-fetch', file];
     await processes.runCommand(command, settings);
     sequences[0] = 2;
   }
 
-  /** Draws numbers below `count` that have a property: at random, `percent` percent of `count`, but at least two. */
+  /** Draws random numbers below `count` with a property: `percent` percent of `count` and at least two, or all that it finds. */
   #draw(count, percent, hasProperty) {
     const drawn = new Set();
     const size = Math.max(2, Math.round((count * percent) / 100));
