@@ -158,7 +158,9 @@ test('no log line at level trace and no output of PostgreSQL has a value of the 
 
 // The last test, because the planted values stay in the files.
 test('the search finds planted values in a table, in a log and in a file', async () => {
-  const texts = [...secrets.forms, ...identities.forms, ...signatureTimes.forms].filter(({ binary }) => !binary);
+  const texts = [...secrets.forms, ...identities.forms, ...signatureTimes.forms].filter(
+    ({ binary }) => !binary,
+  );
   const printed = `${texts.map(({ bytes }) => bytes.toString()).join('\n')}\nEND OF PLANT\n`;
   const everything = new Set(secrets.forms.filter(({ binary }) => !binary).map(({ what }) => what));
   writeFileSync(join(directory, 'plant'), printed);
