@@ -322,6 +322,16 @@ test('the audit trail is filtered by person, action and days, and the URL keeps 
   await browser.expectAccessibleLayout(page);
   await button(page, 'Show').click();
   await expectFocus(page.getByLabel('Through'));
+  // A day that is typed only in part is reported, and not taken as no filter.
+  const typed = page.url();
+  await page.getByLabel('Through').fill('');
+  await page.getByLabel('Through').click();
+  await page.keyboard.press('Home');
+  await page.keyboard.type('1110');
+  await button(page, 'Show').click();
+  await expectText(page, 'Enter the whole day, with a year from 1970 to 9999, or leave the field empty.');
+  await expectFocus(page.getByLabel('Through'));
+  expect(page.url()).toBe(typed);
   await page.getByLabel('Through').fill('2026-11-10');
   await page.getByLabel('Person').selectOption('Everyone');
   await button(page, 'Show').click();

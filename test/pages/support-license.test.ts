@@ -501,6 +501,47 @@ test('the last day of a license takes a year of four digits, and the dialog stay
   await expectText(dialog(page), 'The license expires when 3 March');
 });
 
+test('a last day that is typed only in part, or in a wrong year, is refused and never taken as "never expires"', async () => {
+  const { license_id } = await service.issue({
+    email: 'half@example.com',
+    expires_at: new Date('2027-03-05Z'),
+  });
+  const page = await openAs(browser, origin, service, 'admin', `#license/${license_id}`);
+  await button(page, 'Change …').click();
+  const day = dialog(page).getByLabel('Last day');
+  await dialog(page).locator('[name=reason]').fill('renewed');
+  const expectRefused = async () => {
+    await button(dialog(page), 'Change').click();
+    await expectText(dialog(page), 'Enter the whole day, with a year from 1970 to 9999');
+    await expectFocus(day);
+  };
+  await day.click();
+  // The month is emptied.
+  await page.keyboard.press('Home');
+  await page.keyboard.press('Delete');
+  await expectRefused();
+  for (const wrong of ['0027-03-05', '9999-12-31']) {
+    await day.fill(wrong);
+    await expectRefused();
+  }
+  await day.fill('2028-03-05');
+  await button(dialog(page), 'Change').click();
+  await expectText(page, 'Updates through 5 March 2028');
+
+  await page.goto('/support/#find');
+  await button(page, 'Issue a license').click();
+  await dialog(page).getByLabel('E-mail of the holder').fill('half@example.com');
+  await day.click();
+  // A day without its year.
+  await page.keyboard.press('Home');
+  await page.keyboard.type('0303');
+  await button(dialog(page), 'Issue').click();
+  await expectText(dialog(page), 'Enter the whole day');
+  await day.fill('');
+  await button(dialog(page), 'Issue').click();
+  await page.getByRole('dialog', { name: 'The license is issued' }).waitFor();
+});
+
 test('Escape closes the dialog with a new key only after a warning, unless the key was copied', async () => {
   const page = await browser.openPage(origin);
   await page.addInitScript("Object.defineProperty(navigator, 'clipboard', { value: undefined })");

@@ -9,6 +9,7 @@ export const messages = {
   waiting: 'One moment …',
   unavailable: 'The service cannot be reached just now. Nothing is lost: try again in a moment.',
   checkFields: 'Something above is not right yet.',
+  dayWrong: 'Enter the whole day, with a year from 1970 to 9999, or leave the field empty.',
   memberWrong: 'It {detail}.',
   showAll: { one: 'Show all #', other: 'Show all #' },
   unnamedMachine: 'Unnamed machine',

@@ -7,6 +7,7 @@ import { Choice } from '../forms/choice.js';
 import { Dialog } from './dialog.js';
 import { Field } from '../forms/field.js';
 import { Form } from '../forms/form.js';
+import { isIncompleteDay } from '../forms/incomplete-day.js';
 import { Notice } from '../notices/notice.js';
 import { common } from '../texts/messages.js';
 
@@ -23,8 +24,8 @@ export interface DialogField {
   readonly input?: InputHTMLAttributes<HTMLInputElement>;
   /** If given, the field is a textarea with these attributes. */
   readonly area?: TextareaHTMLAttributes<HTMLTextAreaElement>;
-  /** @returns a message if the value cannot be sent */
-  readonly check?: (value: string) => string | false;
+  /** @param isIncomplete whether the value is empty because a day is typed only in part @returns a message if it cannot be sent */
+  readonly check?: (value: string, isIncomplete: boolean) => string | false;
 }
 
 /** The value of each field, without spaces at either end. */
@@ -71,7 +72,10 @@ export function ConfirmDialog<Name extends string = never>(props: ConfirmDialogP
   const shownValues = valuesOf(fields, (name, { value = '' }) => edited[name] ?? value);
   const values = valuesOf(fields, (name) => shownValues[name].trim());
   async function confirm() {
-    const newFieldErrors = valuesOf(fields, (name, field) => field.check?.(values[name]) || '');
+    const newFieldErrors = valuesOf(
+      fields,
+      (name, field) => field.check?.(values[name], isIncompleteDay(form.current!, name)) || '',
+    );
     const newFormError = check?.(values) || '';
     setFieldErrors(newFieldErrors);
     setFormError(newFormError);

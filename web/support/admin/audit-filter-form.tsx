@@ -6,6 +6,7 @@ import { Button } from '../../shared/forms/button.js';
 import { Choice } from '../../shared/forms/choice.js';
 import { Field } from '../../shared/forms/field.js';
 import { Form } from '../../shared/forms/form.js';
+import { isIncompleteDay } from '../../shared/forms/incomplete-day.js';
 import { messages } from '../messages.js';
 import { goTo, hrefOf } from '../route.js';
 import { readFilter, toQuery } from './audit-query.js';
@@ -28,14 +29,22 @@ export function AuditFilterForm({ query, choices }: Props) {
   const [filter, setFilter] = useState(readFilter(query));
   // The URL also changes when the browser goes back.
   useEffect(() => setFilter(readFilter(query)), [query]);
+  const [incomplete, setIncomplete] = useState<readonly string[]>([]);
   const bind = (name: keyof typeof filter) => ({
     name,
     value: filter[name],
     onValue: (value: string) => setFilter((before) => ({ ...before, [name]: value })),
   });
+  const bindDay = (name: 'from' | 'to') => ({
+    ...bind(name),
+    input: DAY_INPUT,
+    error: incomplete.includes(name) ? messages.dayWrong : undefined,
+  });
   const isReversed = filter.from !== '' && filter.to !== '' && filter.to < filter.from;
   const apply = async () => {
-    if (isReversed) focusFirstError(form.current!);
+    const newIncomplete = ['from', 'to'].filter((name) => isIncompleteDay(form.current!, name));
+    setIncomplete(newIncomplete);
+    if (isReversed || newIncomplete.length > 0) focusFirstError(form.current!);
     else goTo('audit', toQuery(filter));
   };
   const actors = choices.actors.map(({ id, actor }) => [id, actorText(actor)] as const);
@@ -53,13 +62,8 @@ export function AuditFilterForm({ query, choices }: Props) {
           options={optionsOf(texts.anyAction, actions, filter.action, filter.action)}
           {...bind('action')}
         />
-        <Field label={texts.from} input={DAY_INPUT} {...bind('from')} />
-        <Field
-          label={texts.to}
-          error={isReversed ? texts.reversed : undefined}
-          input={DAY_INPUT}
-          {...bind('to')}
-        />
+        <Field label={texts.from} {...bindDay('from')} />
+        <Field label={texts.to} {...bindDay('to')} {...(isReversed && { error: texts.reversed })} />
         <div class="actions">
           <Button type="submit">{texts.apply}</Button>
           {query && <a href={hrefOf('audit')}>{texts.clear}</a>}

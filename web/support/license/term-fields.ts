@@ -38,4 +38,9 @@ export const expiresField = (value = ''): DialogField => ({
   value,
   hint: (day) => (day === '' ? texts.expiresHint : t(texts.expiresOn, { day: formatUtcDay(day) })),
   input: DAY_INPUT,
+  check: (day, isIncomplete) =>
+    (isIncomplete || (day !== '' && day !== value && !isLastDay(day))) && messages.dayWrong,
 });
+
+/** The service takes an expiry in the years from 1970 to 9999, and the expiry is the day after the last one. */
+const isLastDay = (day: string) => day >= '1970' && day < '9999-12-31';
