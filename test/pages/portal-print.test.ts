@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { until } from '../support/until.js';
 import { openByCode, openByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, readExactTime } from './steps.js';
@@ -78,6 +79,26 @@ test('what remains to be done for a refused machine is not printed', async () =>
   await notice.waitFor();
   await page.emulateMedia({ media: 'print' });
   await notice.waitFor({ state: 'hidden' });
+});
+
+test('a filter hides machines on the screen only: all of them are printed', async () => {
+  const license = await service.issue({ email: 'filtered@example.com', machines_allowed: 11 });
+  for (let i = 0; i < 11; i += 1) await activateMachine(service, license, `Mac ${i}.`);
+  const page = await openByKey(browser, origin, license);
+  const machines = page.getByText(/^Mac \d+\.$/).filter({ visible: true });
+  const message = page.getByText('No machine in use has this').filter({ visible: true });
+  for (const width of [320, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
+    for (const [text, count] of Object.entries({ 'Mac 3.': 1, 'none of them': 0 })) {
+      await page.emulateMedia({ media: 'screen' });
+      await page.getByLabel('Find a machine').fill(text);
+      await until(async () => (await machines.count()) === count);
+      expect(await message.count()).toBe(count === 0 ? 1 : 0);
+      await page.emulateMedia({ media: 'print' });
+      expect(await machines.count()).toBe(11);
+      expect(await message.count()).toBe(0);
+    }
+  }
 });
 
 test('a button prints the page', async () => {

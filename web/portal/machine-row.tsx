@@ -13,18 +13,20 @@ import { messages } from './messages.js';
 
 interface ActiveProps {
   readonly activation: HolderActivation;
+  /** Whether the filter finds it. Another one is only printed. */
+  readonly isFound: boolean;
   /** How many machines the holder may still release without support. */
   readonly releasesLeft: number;
   /** Whether another machine could use the place, so that a release makes sense. */
   readonly isReleasable: boolean;
 }
 
-export function ActiveRow({ activation, releasesLeft, isReleasable }: ActiveProps) {
+export function ActiveRow({ activation, isFound, releasesLeft, isReleasable }: ActiveProps) {
   const [isDialogOpen, setIsDialogOpen] = useState(false);
   const { id, release_requested_at, release_declined } = activation;
   const close = () => setIsDialogOpen(false);
   return (
-    <Row activation={activation}>
+    <Row activation={activation} isFound={isFound}>
       {release_requested_at && (
         <span>{t(messages.machines.asked, { day: formatDay(release_requested_at) })}</span>
       )}
@@ -68,10 +70,16 @@ export function EndedRow({ activation }: { activation: HolderActivation }) {
   );
 }
 
-function Row({ activation, children }: { activation: HolderActivation; children: ComponentChildren }) {
+interface RowProps {
+  readonly activation: HolderActivation;
+  readonly isFound?: boolean;
+  readonly children: ComponentChildren;
+}
+
+function Row({ activation, isFound = true, children }: RowProps) {
   const { id } = activation;
   return (
-    <tr role="row">
+    <tr role="row" class={isFound ? '' : 'unfound'}>
       <th
         scope="row"
         role="rowheader"

@@ -25,7 +25,8 @@ export function Machines({ license }: { license: HolderLicense }) {
   const hasFilter = useRef(false);
   hasFilter.current ||= active.length > MAX_WITHOUT_FILTER;
   const text = filter.trim().toLowerCase();
-  const found = active.filter((activation) => isThisMachine(activation) || matches(activation, text));
+  const isFound = (activation: HolderActivation) => isThisMachine(activation) || matches(activation, text);
+  const found = active.filter(isFound);
   return (
     <>
       {hasFilter.current && (
@@ -42,20 +43,22 @@ export function Machines({ license }: { license: HolderLicense }) {
           </p>
         </div>
       )}
-      {active.length > 0 && found.length === 0 && <p>{messages.machines.filterNone}</p>}
+      {active.length > 0 && found.length === 0 && <p class="screen-only">{messages.machines.filterNone}</p>}
       {active.length === 0 && isUsable(license) && !hasPlaceForWaitingMachine(license) && (
         <p>{ended.length > 0 ? messages.machines.noneNow : messages.machines.none}</p>
       )}
-      {found.length > 0 && (
+      {active.length > 0 && (
+        // The printed sheet has all machines, also those that the filter does not find.
         <StackedTable
-          class="machines"
+          class={`machines ${found.length === 0 ? 'unfound' : ''}`}
           caption={messages.machines.caption}
           columns={[{ name: messages.machines.machine }, { name: messages.machines.state }]}
         >
-          {found.map((activation) => (
+          {active.map((activation) => (
             <ActiveRow
               key={activation.id}
               activation={activation}
+              isFound={isFound(activation)}
               releasesLeft={license.self_releases_left}
               isReleasable={!isEnded(license)}
             />
