@@ -158,6 +158,30 @@ describe('the language switch in the footer', () => {
     expect(await page.evaluate('hasShownFrench')).toBe(false);
   });
 
+  test('shows the error of a field in the new language, and removes other errors in the language before', async () => {
+    const page = await openIn('en-GB');
+    await page.goto('/portal/');
+    const expectErrors = (...texts: string[]) =>
+      until(async () => {
+        const shown = await page.locator('main :is(.error, .notice), .toast').allTextContents();
+        return shown.length === texts.length && texts.every((text, index) => shown[index]!.startsWith(text));
+      });
+    await page.getByRole('button', { name: 'Show my machines' }).click();
+    await expectErrors('Enter your e-mail address.', 'Enter your license key.');
+    await page.route('**/languages/de/**', (route) => route.fulfill({ status: 503, body: '' }), { times: 1 });
+    await page.getByLabel('Language').selectOption('Deutsch');
+    await page.getByRole('alert').getByText('cannot be loaded just now').waitFor();
+    await page.getByLabel('Language').selectOption('Deutsch');
+    await expectErrors('Geben Sie Ihre E-Mail-Adresse ein.', 'Geben Sie Ihren Lizenzschlüssel ein.');
+    await page.getByLabel('E-Mail-Adresse').fill('other@example.com');
+    await page.getByLabel('Lizenzschlüssel').fill(license.license_key);
+    await page.keyboard.press('Enter');
+    await expectErrors('Zu diesem Lizenzschlüssel');
+    await page.getByLabel('Sprache').selectOption('English');
+    await expectErrors();
+    expect(await page.getByLabel('E-mail address').inputValue()).toBe('other@example.com');
+  });
+
   test('changes the language by keyboard, and keeps the focus', async () => {
     const page = await openIn('en-GB');
     await page.goto('/portal/');

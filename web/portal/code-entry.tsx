@@ -41,23 +41,23 @@ export function CodeEntry({
 }: Props) {
   const form = useRef<HTMLFormElement>(null);
   const [code, setCode] = useState('');
-  const [fieldError, setFieldError] = useState<string>();
+  const [isWrong, setIsWrong] = useState(false);
   // A code works only once, so a retry after a failure of `onSignedIn` does not send it again.
   const isSignedIn = useRef(false);
-  const showError = (newError: string | undefined) => {
-    setFieldError(newError);
+  const showError = (isNowWrong: boolean) => {
+    setIsWrong(isNowWrong);
     focusFirstError(form.current!);
   };
   const { busy, error, run } = useAction((error) => {
     if (!wrongMembers(error).includes('code')) return explain(error);
-    showError(messages.signIn.wrongCode);
+    showError(true);
     return '';
   });
   const isFilled = code !== '';
   useLayoutEffect(() => onFilled?.(isFilled), [isFilled]);
   const digits = readSignInCode(code);
   const submitCode = async () => {
-    showError(digits === null ? messages.signIn.wrongCode : undefined);
+    showError(digits === null);
     if (digits === null) return;
     await run(async () => {
       if (!isSignedIn.current) await signIn(digits);
@@ -86,7 +86,7 @@ export function CodeEntry({
         hint={messages.signIn.codeHint}
         value={code}
         onValue={setCode}
-        error={fieldError}
+        error={isWrong ? messages.signIn.wrongCode : undefined}
         input={{
           class: 'mono code',
           inputMode: 'numeric',

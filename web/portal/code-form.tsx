@@ -5,7 +5,7 @@ import { Button } from '../shared/forms/button.js';
 import { Form } from '../shared/forms/form.js';
 import { Notice } from '../shared/notices/notice.js';
 import { CodeEntry } from './code-entry.js';
-import { EmailField, emailError } from './email-field.js';
+import { EmailField, emailError, type FieldError } from './email-field.js';
 import { explain, wrongMembers } from './explain.js';
 import type { FormProps } from './form-props.js';
 import { mailCode, signInByCode } from './portal-api.js';
@@ -16,14 +16,14 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
   const container = useRef<HTMLDivElement>(null);
   const form = useRef<HTMLFormElement>(null);
   const [isMailed, setIsMailed] = useState(false);
-  const [fieldError, setFieldError] = useState<string>();
-  const showError = (newError: string | undefined) => {
+  const [fieldError, setFieldError] = useState<FieldError>();
+  const showError = (newError: FieldError | undefined) => {
     setFieldError(newError);
     focusFirstError(form.current!);
   };
   const { busy, error, run } = useAction((error) => {
     if (wrongMembers(error).length === 0) return explain(error);
-    showError(messages.signIn.wrongEmail);
+    showError('wrongEmail');
     return '';
   });
   const showCodeEntry = (isShown: boolean) => {

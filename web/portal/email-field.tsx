@@ -1,10 +1,13 @@
 import { Field } from '../shared/forms/field.js';
 import { messages } from './messages.js';
 
+/** The name of the text about a field. The text itself would stay as it is when the reader changes the language. */
+export type FieldError = 'missingEmail' | 'wrongEmail' | 'missingKey' | 'wrongKey' | 'mistypedKey';
+
 interface Props {
   readonly email: string;
   readonly onEmail: (email: string) => void;
-  readonly error: string | undefined;
+  readonly error: FieldError | undefined;
 }
 
 export function EmailField({ email, onEmail, error }: Props) {
@@ -15,14 +18,14 @@ export function EmailField({ email, onEmail, error }: Props) {
       hint={messages.signIn.emailHint}
       value={email}
       onValue={onEmail}
-      error={error}
+      error={error && messages.signIn[error]}
       input={{ type: 'email', autocomplete: 'email', spellcheck: false, autocapitalize: 'none' }}
     />
   );
 }
 
-/** Returns a message if an address is missing or obviously wrong. The service validates it in full. */
-export function emailError(email: string): string | undefined {
-  if (email.trim() === '') return messages.signIn.missingEmail;
-  return /\S@\S/.test(email) ? undefined : messages.signIn.wrongEmail;
+/** Returns an error if an address is missing or obviously wrong. The service validates it in full. */
+export function emailError(email: string): FieldError | undefined {
+  if (email.trim() === '') return 'missingEmail';
+  return /\S@\S/.test(email) ? undefined : 'wrongEmail';
 }

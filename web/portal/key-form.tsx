@@ -6,7 +6,7 @@ import { Button } from '../shared/forms/button.js';
 import { Field } from '../shared/forms/field.js';
 import { Form } from '../shared/forms/form.js';
 import { Notice } from '../shared/notices/notice.js';
-import { EmailField, emailError } from './email-field.js';
+import { EmailField, emailError, type FieldError } from './email-field.js';
 import { explain, wrongMembers } from './explain.js';
 import type { FormProps } from './form-props.js';
 import { onDemand, preload } from './load-on-demand.js';
@@ -14,8 +14,8 @@ import { signInByKey } from './portal-api.js';
 import { messages } from './messages.js';
 
 interface FieldErrors {
-  readonly email?: string | undefined;
-  readonly key?: string | undefined;
+  readonly email?: FieldError | undefined;
+  readonly key?: FieldError | undefined;
 }
 
 /** Signs in by e-mail address and license key. */
@@ -24,14 +24,14 @@ export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, 
   const [errors, setErrors] = useState<FieldErrors>({});
   const { busy, error, run } = useAction((error) => {
     if (error instanceof ApiError && error.code === 'license_not_found' && onDemand?.isMistyped(licenseKey)) {
-      showErrors({ key: messages.signIn.mistypedKey });
+      showErrors({ key: 'mistypedKey' });
       return '';
     }
     const names = wrongMembers(error);
     if (names.length === 0) return explain(error);
     showErrors({
-      email: names.includes('email') ? messages.signIn.wrongEmail : undefined,
-      key: names.includes('license_key') ? messages.signIn.wrongKey : undefined,
+      email: names.includes('email') ? 'wrongEmail' : undefined,
+      key: names.includes('license_key') ? 'wrongKey' : undefined,
     });
     return '';
   });
@@ -40,8 +40,8 @@ export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, 
     focusFirstError(form.current!);
   };
   const submit = async () => {
-    const key = licenseKey.trim() === '' ? messages.signIn.missingKey : undefined;
-    const newErrors = { email: emailError(email), key };
+    const key = licenseKey.trim() === '' ? 'missingKey' : undefined;
+    const newErrors: FieldErrors = { email: emailError(email), key };
     showErrors(newErrors);
     if (newErrors.email || newErrors.key) return;
     await run(async () => {
@@ -62,7 +62,7 @@ export function KeyForm({ email, onEmail, licenseKey, onLicenseKey, onSignedIn, 
         hint={messages.signIn.keyHint}
         value={licenseKey}
         onValue={onLicenseKey}
-        error={errors.key}
+        error={errors.key && messages.signIn[errors.key]}
         input={{ class: 'mono', autocomplete: 'off', spellcheck: false, autocapitalize: 'characters' }}
       />
       {error && <Notice kind="danger">{error}</Notice>}

@@ -7,7 +7,7 @@ interface Action<Failure> {
   readonly busy: boolean;
   /**
    * Why the last run failed; undefined during a run and after a success. If the device was offline, the error is removed once the
-   * device has a connection again.
+   * device has a connection again. It is not shown in another language than that of the page.
    */
   readonly error: Failure | undefined;
   /** Runs the work, unless earlier work is still running. @returns whether the work succeeded */
@@ -21,7 +21,11 @@ export function useAction<Failure = unknown>(
   explain = (thrown: unknown) => thrown as Failure,
 ): Action<Failure> {
   const [busy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<{ readonly thrown: unknown; readonly error: Failure }>();
+  const [failure, setFailure] = useState<{
+    readonly thrown: unknown;
+    readonly error: Failure;
+    readonly language: string;
+  }>();
   const isRunning = useRef(false);
   async function run(work: () => Promise<unknown>): Promise<boolean> {
     if (isRunning.current) return false;
@@ -32,7 +36,7 @@ export function useAction<Failure = unknown>(
       await work();
       return true;
     } catch (thrown) {
-      setFailure({ thrown, error: explain(thrown) });
+      setFailure({ thrown, error: explain(thrown), language: document.documentElement.lang });
       return false;
     } finally {
       isRunning.current = false;
@@ -40,5 +44,6 @@ export function useAction<Failure = unknown>(
     }
   }
   useReconnection(() => setFailure((last) => (isOffline(last?.thrown) ? undefined : last)));
-  return { busy, error: failure?.error, run, clear: () => setFailure(undefined) };
+  const error = failure?.language === document.documentElement.lang ? failure.error : undefined;
+  return { busy, error, run, clear: () => setFailure(undefined) };
 }

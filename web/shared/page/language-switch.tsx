@@ -1,16 +1,19 @@
 import { useId } from 'preact/hooks';
 import { availableLanguages, chooseLanguage, currentLanguage } from './language.js';
 import { common } from '../texts/messages.js';
-import { toastError } from '../notices/toast.js';
+import { removeError, toastError } from '../notices/toast.js';
 
 /** A field of the footer in which the reader chooses the language of the page. */
 export function LanguageSwitch() {
   const id = useId();
-  const choose = (select: HTMLSelectElement) =>
-    chooseLanguage(select.value).catch(() => {
+  const choose = (select: HTMLSelectElement) => {
+    // The error of an earlier choice would stay, in the earlier language.
+    removeError(common.languageFailed);
+    return chooseLanguage(select.value).catch(() => {
       select.value = currentLanguage();
       toastError(common.languageFailed);
     });
+  };
   return (
     <p class="language">
       <label for={id}>{common.language}</label>
