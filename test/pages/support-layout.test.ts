@@ -209,3 +209,13 @@ test('at any width no address, reason or ended machine makes a table wider than 
   // The reason keeps its three lines, each at least 20 pixels high.
   expect(height).toBeGreaterThan(3 * 20);
 });
+
+test('a printed view has no tabs, and nothing that can only be clicked or typed', async () => {
+  const page = await openAs(browser, origin, service, 'admin', `#license/${licenseId}`);
+  await row(page, 'Laptop').first().waitFor();
+  await page.emulateMedia({ media: 'print' });
+  const controls = page.locator('nav, .who, button, input, kbd').filter({ visible: true });
+  expect(await controls.allInnerTexts()).toEqual([]);
+  expect(await page.getByText('By keyboard:').filter({ visible: true }).count()).toBe(0);
+  await row(page, 'Laptop').first().waitFor();
+});
