@@ -820,17 +820,20 @@ comment on column schema_migration.timestamp is 'Number of the file of the migra
 comment on column schema_migration.name is 'Name of the migration.';
 comment on column schema_migration.applied_at is 'Time of application.';
 
--- The planner keeps samples of column values, which an erasure would not remove. The samples would also contain ids of the
--- telemetry received before the last `analyze`.
+-- The planner keeps samples of column values, which neither an erasure nor retention would remove. The samples would also contain ids
+-- of the telemetry received before the last `analyze`.
 alter table license         alter column email set statistics 0, alter column previous_key_hash set statistics 0,
                             alter column previous_key_hint set statistics 0;
 alter table purchase        alter column email set statistics 0;
 alter table activation      alter column machine_id set statistics 0, alter column hostname_hint set statistics 0;
 alter table mail_recipient  alter column email set statistics 0;
 alter table one_time_code   alter column email set statistics 0;
-alter table erasure_request alter column email set statistics 0;
+alter table erasure_request alter column email set statistics 0, alter column reason set statistics 0;
 alter table release_request alter column reason set statistics 0;
 alter table session         alter column email set statistics 0;
+alter table staff           alter column email set statistics 0;
+alter table passkey         alter column name set statistics 0;
+alter table audit_event     alter column actor set statistics 0, alter column reason set statistics 0;
 do $$
 declare
   inbox text;

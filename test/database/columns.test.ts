@@ -46,6 +46,23 @@ test('no column has a type for network addresses, also in the job queue', async 
   expect(found).toEqual([]);
 });
 
+// `analyze` samples the values of a column, and the samples stay after their rows are deleted.
+test('the planner keeps no address of staff, no name of a passkey and no reason', async () => {
+  for (const insert of [
+    `insert into staff select gen_random_uuid(), 'sampled-' || n || '@example.com', 'support', now() from generate_series(1, 100) n`,
+    `insert into passkey select gen_random_uuid(), id, uuid_send(id), '', 0, '{}', now(), 'sampled ' || email from staff`,
+    `insert into audit_event select gen_random_uuid(), email, 'license.set', null, 'sampled ' || id, '{}', now() from staff`,
+    `insert into erasure_request select gen_random_uuid(), null, 'staff', 'sampled ' || id, now(), now(), now() from staff`,
+  ])
+    await service.sql(insert);
+  await service.sql('analyze');
+  const sampled = await service.sql(
+    `select concat(tablename, '.', attname) as column from pg_stats
+     where schemaname = 'public' and concat(most_common_vals, histogram_bounds, most_common_elems) like '%sampled%' order by 1`,
+  );
+  expect(sampled).toEqual([]);
+});
+
 /**
  * Finds tables, views and columns without a comment, also of the job queue. The public page on privacy shows these comments.
  * A comment must have a word of at least three letters.
