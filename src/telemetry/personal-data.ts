@@ -18,12 +18,13 @@ const UUID = /[0-9a-f]{8}([-_ ]?[0-9a-f]{4}){3}[-_ ]?[0-9a-f]{12}|[0-9a-f]{32}/i
 
 /**
  * License keys: in their shown form; in capitals without the prefix, also with other separators; and in any case with a prefix and
- * other separators, if there is a digit near the beginning.
+ * other or no separators, if there is a digit near the beginning.
  */
 const LICENSE_KEYS = [
   /[0-9a-z]{2,12}_[0-9a-z]{4}(-[0-9a-z]{4}){3}/i,
   /(?<![0-9A-Za-z])[0-9A-Z]{4}([-_. ][0-9A-Z]{4}){3}(?![0-9A-Za-z])/,
   /[0-9a-z]{2,12}[_-](?=[a-z_.-]{0,18}\d)[0-9a-z]{4}([-_.][0-9a-z]{4}){3}(?![0-9a-z])/i,
+  /[0-9a-z]{2,12}_(?=[a-z]{0,15}\d)[0-9a-hjkmnp-tv-z]{16}(?![0-9a-z])/i,
 ];
 /** A signed token begins with `{"` in base64url. The pattern also matches a token that is cut off after its first dot. */
 const TOKEN = /(?<![0-9A-Za-z])eyJ[\w-]*\.[\w-]/;
@@ -60,20 +61,23 @@ const PERSONAL_PATTERNS: readonly RegExp[] = [
   // An e-mail address; a separate `@` is allowed.
   /\S@|@\S/,
   MAC_IN_TEXT,
-  // A URL without slashes; one with slashes also matches as a path.
-  /\b(https?|ftps?|wss?|rtsps?|mailto|tel):|\bwww\.\S+\./i,
+  // A URL without slashes; one with slashes also matches as a path. The names of C++ and Rust in `http::Error` are no URL.
+  /\b(https?|ftps?|wss?|rtsps?|mailto|tel):(?!:)|\bwww\.\S+\./i,
   // A file path: each kind of slash, and a tilde at the beginning of a word.
   /[/\\\u2044\u2215\u2216\u2571\u2572\u27CB\u27CD\u29F5\u29F8\u29F9]|(^|\s)~/,
   // A control character, such as a line break: it occurs in logs and prose.
   /\p{Cc}/u,
   // URLs with the scheme `file` or `data`. The frame `app.data:42` matches too, so frames have patterns of their own.
-  /\b(file|data):\S/i,
+  /\b(file|data):(?!:)\S/i,
   // A host name. `threading.local.get` does not match, because it is the name of a function.
   new RegExp(`\\S\\.(?:${HOST_ENDINGS})\\b(?!\\.\\w)`, 'i'),
 ];
 /** The beginnings of assigned IPv6 addresses. C++ names such as `std::__1::bad_alloc` and `cc::Add` begin differently. */
 const IPV6 = /^([23][0-9a-f]{3}|fe[89ab][0-9a-f]|f[cd][0-9a-f]{2}|64:ff9b|::\d|::ffff)/i;
 const IPV4 = /(^|\D)\d{1,3}(\s*\.\s*\d{1,3}){3}(\D|$)/;
+
+/** Names of systems, processors and signals whose slash belongs to no path. */
+const NAMES_WITH_SLASH = /GNU\/Linux|\bw\/ (?=Radeon)|Trace\/(?:BPT|breakpoint) trap/;
 
 /** Personal data that can have the form of a crash frame. */
 const FRAME_PATTERNS: readonly RegExp[] = [
@@ -102,8 +106,7 @@ export function looksPersonal(value: string, { mayContainVersion = false } = {})
 }
 
 function isPersonal(value: string, mayContainVersion: boolean): boolean {
-  // This name of an operating system has a slash that belongs to no path.
-  const plain = value.replace('GNU/Linux', '');
+  const plain = value.replace(NAMES_WITH_SLASH, '');
   if (containsIdentifier(plain) || PERSONAL_PATTERNS.some((pattern) => pattern.test(plain))) return true;
   if (!mayContainVersion && IPV4.test(plain)) return true;
   return plain.includes(':') && plain.split(/[^0-9A-Za-z:.]/).some(containsIPv6);

@@ -46,7 +46,7 @@ function decode(value: string): string {
   return value
     .normalize('NFKC')
     .replace(/[\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}]/gu, '')
-    .replace(/\p{Pd}/gu, '-')
+    .replace(/[\p{Pd}\u02D7\u2043\u2212\u2796\u30FC]/gu, '-')
     .replace(/[\u00B7\u06D4\u2022\u2027\u22C5\u3002\u30FB]/g, '.')
     .replace(/[\u02D0\u05C3\u2236\uA789]/g, ':')
     .replace(/(?:%[0-9a-f]{2})+/gi, utf8)

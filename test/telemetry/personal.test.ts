@@ -78,6 +78,8 @@ const PERSONAL: Record<string, string[]> = {
     '%APPDATA%\\x',
     'GNU/Linux /home/ada',
     'a GNU/Linux/ada',
+    '/home/w/ Radeon',
+    'Users/ada w/ Radeon',
   ],
   'the name of a computer in its network': [
     'adas-macbook.local',
