@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 import { exitOnUncaught } from '../core/uncaught-errors.js';
 
 /**
- * Ends the process of a command as other programs end: with the status of a signal, or quietly when the reader of its output has ended.
+ * Ends the process of a command as other programs end: with the status of a signal, also when the reader of its output has ended.
  * @param report logs an uncaught error
  */
 export function endOnProcessEvents(report: (error: unknown) => Promise<void>): void {
@@ -11,10 +11,13 @@ export function endOnProcessEvents(report: (error: unknown) => Promise<void>): v
     process.on(signal, () => process.exit(128 + constants.signals[signal]));
   }
   exitOnUncaught(report);
-  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-    // EPIPE is not an error: the reader of the output has ended (`mooring … | head`). Other codes are errors, such as a full disk.
-    if (code === 'EPIPE') process.exit(0);
-    process.stderr.write(`The output could not be written (${code}).\n`);
-    process.exit(1);
-  });
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on('error', ({ code }: NodeJS.ErrnoException) => {
+      // The reader of the output has ended (`mooring … | head`), which needs no message. The command may be in the middle of its work,
+      // so the status is not 0. Other codes are errors, such as a full disk.
+      if (code === 'EPIPE') process.exit(128 + constants.signals.SIGPIPE);
+      process.stderr.write(`The output could not be written (${code}).\n`);
+      process.exit(1);
+    });
+  }
 }
