@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { buffer } from 'node:stream/consumers';
 import { isWeakPassphrase, WEAK_PASSPHRASE } from './passphrase-strength.js';
 import { CommandError, printMessage } from './output.js';
 
@@ -22,7 +23,7 @@ export function passphraseSource(fd: number | undefined): AskPassphrase {
   let lines: string[] | undefined;
   let next = 0;
   return async () => {
-    lines ??= linesOf(fd);
+    lines ??= await linesOf(fd);
     const passphrase = lines.length === 1 ? lines[0] : lines[next++];
     if (passphrase === undefined)
       throw new CommandError(`The file descriptor ${fd} has fewer lines than there are encrypted keys.`);
@@ -46,10 +47,11 @@ export function newPassphrase(fd: number | undefined): AskPassphrase {
 }
 
 /** Reads the lines of a file descriptor. @throws CommandError if they cannot be read or are not UTF-8 */
-function linesOf(fd: number): string[] {
+async function linesOf(fd: number): Promise<string[]> {
   try {
+    // Node makes a pipe at standard input non-blocking, so that a synchronous read fails (EAGAIN) until the other program has written.
     return utf8
-      .decode(readFileSync(fd))
+      .decode(fd === 0 ? await buffer(process.stdin) : readFileSync(fd))
       .replace(/\r?\n$/, '')
       .split(/\r?\n/);
   } catch (error) {

@@ -81,6 +81,22 @@ describe('--passphrase-fd', () => {
   });
 });
 
+test('--passphrase-fd 0 waits for a program that writes the passphrase later, such as a password manager', async () => {
+  const args = signArgsWithoutKey('1.0.0', '--first', '--key', 'one.pem', '--passphrase-fd', '0', '--json');
+  const command = `(sleep 3; echo '${PASSPHRASE}') | "$0" "$@"`;
+  const { status, stderr } = spawnSync('sh', ['-c', command, process.execPath, CLI, ...args], {
+    cwd: terminal.dir,
+    env: {
+      PATH: process.env['PATH'],
+      DATA_DIR: '/nonexistent',
+      PUBLIC_URL: UNREACHABLE_URL,
+      MANIFEST_PUBLIC_KEYS: terminal.one,
+    },
+    encoding: 'utf8',
+  });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+});
+
 test('no option has a passphrase as its value, because every user of the machine could see it', async () => {
   const manifest = new Command('manifest');
   manifestCommands(manifest);
