@@ -44,18 +44,23 @@ export async function requireSecretOfDatabase(
   if (!isSame) throw new ConfigError(otherSecretText(config));
 }
 
-/** Replaces the check value of a lost secret by that of this secret. Records who did it, and why. */
+/**
+ * Replaces the check value of a lost secret by that of this secret. Records who did it, and why.
+ * @returns false if it was the secret of the database already, so that nothing was changed
+ */
 export async function acceptSecret(
   dataSource: DataSource,
   keys: LicenseKeys,
   audit: AuditContext,
   now: Date,
-): Promise<void> {
-  await dataSource.transaction(async (manager) => {
+): Promise<boolean> {
+  return dataSource.transaction(async (manager) => {
     const upsert = `insert into license_key_secret_check as c (value, since) values ($1, $2)
-      on conflict (is_only_row) do update set value = excluded.value, since = excluded.since`;
-    await execute(manager, upsert, [keys.secretCheck, now]);
-    await recordAudit(manager, audit, { action: 'keys.accept_secret', at: now });
+      on conflict (is_only_row) do update set value = excluded.value, since = excluded.since where c.value <> excluded.value
+      returning since`;
+    const isChanged = (await queryRow(manager, upsert, [keys.secretCheck, now])) !== undefined;
+    if (isChanged) await recordAudit(manager, audit, { action: 'keys.accept_secret', at: now });
+    return isChanged;
   });
 }
 

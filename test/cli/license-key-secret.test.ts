@@ -64,6 +64,9 @@ describe('the check value of a database', () => {
     });
     expect((await terminal.run(ISSUE, { env: other })).code).toBe(0);
     expect((await terminal.run(ISSUE, { env: own })).code).toBe(2);
+    // Accepted again, as by a person who has not changed the setting, it says so and records nothing.
+    const { code, stdout } = await terminal.run(accept, { env: other });
+    expect([code, stdout]).toEqual([0, 'This is the secret of the database already: nothing was changed.\n']);
     const event = { actor: 'grace', action: 'keys.accept_secret', reason: 'lost' };
     expect(
       await service.sql("select actor, action, reason from audit_event where action like 'keys.%'"),

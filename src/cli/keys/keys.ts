@@ -68,7 +68,7 @@ async function accept(options: { reason: string }, command: Command): Promise<vo
     import('../context/command-context.js'),
     import('../../licenses/license-key-secret.js'),
   ]);
-  await withDatabase(async ({ config, clock, dataSource }) =>
+  const isChanged = await withDatabase(async ({ config, clock, dataSource }) =>
     acceptSecret(
       dataSource,
       await readLicenseKeys(config),
@@ -76,9 +76,10 @@ async function accept(options: { reason: string }, command: Command): Promise<vo
       clock.now(),
     ),
   );
-  const text =
-    'The database accepts this secret from now on: give it to every instance, and restart each. ' +
-    'Existing license keys stay valid, but can no longer be mailed.';
+  const text = isChanged
+    ? 'The database accepts this secret from now on: give it to every instance, and restart each. ' +
+      'Existing license keys stay valid, but can no longer be mailed.'
+    : 'This is the secret of the database already: nothing was changed.';
   print(command, { accepted: true }, text);
 }
 
