@@ -147,6 +147,11 @@ describe('deploy/mooring', () => {
     });
   });
 
+  test('prints the completion for a shell to a person who cannot read the settings', async () => {
+    const run = await installed.run(['completion', 'bash'], { settings: '/nonexistent/mooring.env' });
+    expect(run).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('complete -F') });
+  });
+
   test('passes arguments unchanged', async () => {
     expect(await installed.run(["it's no $command *", 'x'])).toMatchObject({
       code: 2,
