@@ -24,13 +24,13 @@ export interface ClientOptions {
   tokenKeys?: string[];
   /** The path of the JSON file with the state, in the user's own application folder. */
   stateFile: string;
-  /** Returns the telemetry of each heartbeat; not called after an opt-out. May throw; must not block. */
+  /** Returns the telemetry of each heartbeat; not called after an opt-out. May throw; must not block or be async. */
   telemetry?: () => Telemetry;
-  /** Called on each change of the status. The first call reports the status with which `start` resolves. */
+  /** Called on each change of the status. The first reports the status with which `start` resolves. May be async, and throw. */
   onStateChange?: (status: Status) => void;
-  /** Called after each check, for the update-available menu item. */
+  /** Called after each check, for the update-available menu item. May be async, and throw. */
   onUpdateCheck?: (check: UpdateCheck) => void;
-  /** Receives one line at a time; never a key, a token, an e-mail address or a machine id. */
+  /** Receives one line at a time; never a key, a token, an e-mail address or a machine id. May be async, and throw. */
   log?: (message: string) => void;
 
   // Most applications leave out the options below. Tests and other platforms replace parts of the client with them.
@@ -83,12 +83,17 @@ function catchErrorsOfWork(timers: Timers, log: (message: string) => void): Time
   };
 }
 
-function catchErrors<T>(callback?: (value: T) => void, log?: (message: string) => void): (value: T) => void {
+/** Also catches the error of an async callback: no caller waits for it, so it would end the application. */
+function catchErrors<T>(
+  callback?: (value: T) => unknown,
+  log?: (message: string) => void,
+): (value: T) => void {
+  const failed = () => log?.('a callback of the application failed');
   return (value) => {
     try {
-      callback?.(value);
+      void Promise.resolve(callback?.(value)).catch(failed);
     } catch {
-      log?.('a callback of the application failed');
+      failed();
     }
   };
 }

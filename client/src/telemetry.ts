@@ -85,7 +85,13 @@ export function telemetryBlock(
 ): Telemetry & CrashSignature {
   let fields: Telemetry = {};
   try {
-    fields = pick(read?.(), TELEMETRY_FIELDS);
+    const values: unknown = read?.();
+    // An async callback is a mistake of the application. No caller waits for it, so its error would end the application.
+    if (values instanceof Promise) {
+      values.catch(() => {});
+      throw new TypeError('telemetry must not be async');
+    }
+    fields = pick(values, TELEMETRY_FIELDS);
   } catch {
     // An error of the callback must not prevent the heartbeat. It is not logged, because it could contain personal data.
     log('telemetry could not be read, sending only the version and a stored crash signature, if any');

@@ -238,6 +238,15 @@ describe('the options of an application', () => {
     await new Promise(setImmediate);
     expect(log[2]).toBe('a call in the background failed');
     expect(() => safeLog('x')).not.toThrow();
+    const rejects = () => Promise.reject(new Error('of the application'));
+    const async = { onStateChange: rejects, onUpdateCheck: rejects };
+    withDefaults({ ...OPTIONS, ...async, log: (line) => log.push(line) }).onUpdateCheck({
+      available: false,
+      reason: 'expired',
+    });
+    withDefaults({ ...OPTIONS, log: rejects }).log('x');
+    await new Promise(setImmediate);
+    expect(log.slice(3)).toEqual(['x', 'a callback of the application failed']);
     expect(() => withDefaults({ ...OPTIONS, log: fails }).log('x')).not.toThrow();
   });
 });

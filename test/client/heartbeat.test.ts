@@ -216,6 +216,15 @@ describe('telemetry', () => {
     expect(computer.log.join()).not.toContain('camera');
   });
 
+  test('neither does an async one, which is a mistake', async () => {
+    const telemetry = () => Promise.reject(new Error('secret camera name')) as Telemetry;
+    const computer = await Computer.activated({ telemetry });
+    expect((await computer.client.heartbeatNow()).kind).toBe('running');
+    await new Promise(setImmediate);
+    expect(telemetryBlocks(computer)).toEqual([{ app_version: '3.1.0' }]);
+    expect(computer.log.filter((line) => line.startsWith('telemetry could not be read'))).toHaveLength(1);
+  });
+
   test('a field that is not on the list, or has another type, never leaves the computer', () => {
     const unfiltered = {
       ...ALL_FIELDS,
