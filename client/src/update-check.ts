@@ -14,6 +14,9 @@ export interface UpdateDependencies {
   log(message: string): void;
 }
 
+/** The reasons after which a text is not kept. */
+const UNSIGNED: readonly NoUpdateReason[] = ['malformed', 'untrusted'];
+
 /** Fetches the manifest and checks it. Any failure is "no update available" (docs/keys.md#manifests). */
 export class UpdateChecker {
   /**
@@ -40,7 +43,10 @@ export class UpdateChecker {
     const text = answer.kind === 'answer' ? this.#textOf(answer) : undefined;
     const check: UpdateCheck =
       text === undefined ? { available: false, reason: failureOf(answer) } : await this.#checkManifest(text);
-    if (!check.available) this.#logReason(check.reason);
+    if (check.available) return check;
+    // It may be a cut text with the etag of the whole manifest, for which each later answer would be a 304.
+    if (UNSIGNED.includes(check.reason)) this.#cached = undefined;
+    this.#logReason(check.reason);
     return check;
   }
 

@@ -356,6 +356,18 @@ describe('the daily check', () => {
   });
 
   test.each([
+    ['cut', { ...manifest(), signed: undefined }, 'malformed'],
+    ['of another key', manifest({}, [untrusted]), 'untrusted'],
+  ])('keeps no manifest that is %s: a 304 would repeat it', async (_, served, reason) => {
+    const computer = await Computer.opened({ trustedKeys });
+    serveManifest(computer, served, { etag: '"m42"' });
+    expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason });
+    serveManifest(computer, manifest(), { etag: '"m42"' });
+    expect(await computer.client.checkForUpdate()).toMatchObject({ available: true });
+    expect(computer.service.calls[1]!.headers['if-none-match']).toBeUndefined();
+  });
+
+  test.each([
     ['"m42"', true],
     [`"${'x'.repeat(128)}"`, true],
     [`"${'x'.repeat(129)}"`, false],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import unittest
 from typing import Dict, List, Optional, Tuple
 
@@ -290,6 +291,18 @@ class Manifests(unittest.TestCase):
             self.computer.remote.publish(version=f"3.4.{number}")
             self.computer.remote.published[name] = outer[name]
             self.assertEqual(self._version(), f"3.4.{number}")
+
+    def test_a_cut_manifest_with_an_etag(self) -> None:
+        """A text that no trusted key has signed is not kept: a 304 would repeat it until the next manifest."""
+        etag = {"etag": '"m2"', "content-type": "application/json"}
+        whole = json.dumps(self.computer.remote.published)
+        for text, reason in ((whole[:100], "malformed"), (whole.replace('"signatures"', '"other"'), "untrusted")):
+            answer = text
+            self.computer.remote.misbehave(lambda exchange: exchange.send(200, etag, answer), ["/v1/manifest"])
+            self.assertIsNone(self._version())
+            self.assertEqual(self.checks[-1].reason, reason)
+            self.computer.remote.behave()
+            self.assertEqual(self._version(), "3.2.0")
 
     def test_expiry(self) -> None:
         """The same manifest remains an update until it expires after 90 days. It is read daily, without a license."""
