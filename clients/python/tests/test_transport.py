@@ -265,6 +265,31 @@ class Limits(ServerTest):
         assert isinstance(answer, Answer)
         self.assertEqual((answer.retry_after_seconds, answer.etag), (120, '"m1"'))
 
+    def test_a_network_whose_ipv6_leads_nowhere(self) -> None:
+        """IPv6 and IPv4 are tried in turn, and none but the last address may use up the time of the call."""
+        port = self.serve(_send(OK))
+        tcp = (socket.SOCK_STREAM, socket.IPPROTO_TCP, "")
+        found = [(socket.AF_INET6, *tcp, (host, port, 0, 0)) for host in ("2001:db8::1", "2001:db8::2")]
+        tried: List[object] = []
+        connect = socket.create_connection
+
+        def lost(target: "tuple[str, int]", seconds: float, *rest: Any) -> socket.socket:
+            tried.append((target[0], seconds))
+            if target[0] != "127.0.0.1":
+                raise socket.timeout
+            with patch("socket.getaddrinfo", look_up):
+                return connect(target, seconds, *rest)
+
+        look_up = socket.getaddrinfo
+        transport = self.transport(f"http://localhost:{port}")
+        with patch("socket.create_connection", lost):
+            with patch("socket.getaddrinfo", lambda *_, **__: [*found, (socket.AF_INET, *tcp, ("127.0.0.1", port))]):
+                self.assertEqual(self.reason(transport), "status 200")
+            with patch("socket.getaddrinfo", lambda *_, **__: found):
+                self.assertEqual(self.reason(transport), "timeout")
+        first, second, ipv4 = ("2001:db8::1", 3), ("2001:db8::2", 10), ("127.0.0.1", 3)
+        self.assertEqual(tried, [first, ipv4, first, second])
+
     def test_size(self) -> None:
         for size, is_accepted in [(ANSWER_LIMIT_BYTES, True), (ANSWER_LIMIT_BYTES + 1, False)]:
             body = b"x" * size

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import base64
 import http.client
+import itertools
 import re
+import socket
 import ssl
 import threading
 import urllib.request
 from dataclasses import dataclass, field
-from typing import Dict, Mapping, Optional
+from typing import Dict, List, Mapping, Optional, Tuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
 USER_AGENT = "mooring-client"
 """All machines send the same text, so that it identifies no machine."""
+
+_ATTEMPT_SECONDS = 3.0
+"""How long a connection to one of several addresses is awaited before the next one is tried."""
 
 _LOOPBACK = re.compile(r"(localhost|127(\.[0-9]+){3}|\[::1\])(:[0-9]+)?")
 
@@ -66,6 +71,12 @@ class Connector:
 
     def open(self, timeout_seconds: float) -> http.client.HTTPConnection:
         """Returns a connection that is not yet connected. Each step of it may last `timeout_seconds`. Raises UnusableProxy."""
+        connection = self._make(timeout_seconds)
+        # Not a public name: without it, `http.client` would try the addresses in its own way.
+        setattr(connection, "_create_connection", _connect)
+        return connection
+
+    def _make(self, timeout_seconds: float) -> http.client.HTTPConnection:
         host, port = self.service.hostname or "", self.service.port
         if self.service.scheme == "http":
             # Only a loopback address is reached by http.
@@ -102,6 +113,30 @@ class Connector:
                     _trust(context, self.ca_file)
                 self.ssl_context = context
             return self.ssl_context
+
+
+def _connect(address: Tuple[str, int], timeout_seconds: float, *_: object) -> socket.socket:
+    """Connects to one of the addresses of a name, IPv6 and IPv4 in turn.
+
+    `socket.create_connection` awaits the first one for as long as the whole call may last, so no call would be answered on a network
+    whose IPv6 leads nowhere.
+    """
+    targets = _in_turn(address)
+    for target in targets[:-1]:
+        try:
+            connection = socket.create_connection(target, min(_ATTEMPT_SECONDS, timeout_seconds))
+        except OSError:
+            continue
+        connection.settimeout(timeout_seconds)
+        return connection
+    return socket.create_connection(targets[-1], timeout_seconds)
+
+
+def _in_turn(address: Tuple[str, int]) -> List[Tuple[str, int]]:
+    by_family: Dict[int, List[Tuple[str, int]]] = {}
+    for family, _, _, _, target in socket.getaddrinfo(*address, type=socket.SOCK_STREAM):
+        by_family.setdefault(family, []).append((str(target[0]), int(target[1])))
+    return [target for each in itertools.zip_longest(*by_family.values()) for target in each if target is not None]
 
 
 def _trust(context: ssl.SSLContext, ca_file: str) -> None:
