@@ -265,6 +265,15 @@ class Limits(ServerTest):
         assert isinstance(answer, Answer)
         self.assertEqual((answer.retry_after_seconds, answer.etag), (120, '"m1"'))
 
+    def test_informational_responses(self) -> None:
+        """They come before the response, and a proxy may send them unasked."""
+        hints = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n"
+        answer = self.transport(f"http://127.0.0.1:{self.serve(_send(hints + OK))}").call("GET", "/v1/manifest")
+        assert isinstance(answer, Answer)
+        self.assertEqual((answer.status, answer.media_type, answer.text), (200, "application/json", "{}"))
+        switch = self.serve(_send(b"HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\n\r\n"))
+        self.assertEqual(self.reason(self.transport(f"http://127.0.0.1:{switch}")), "redirect")
+
     def test_a_network_whose_ipv6_leads_nowhere(self) -> None:
         """IPv6 and IPv4 are tried in turn, and none but the last address may use up the time of the call."""
         port = self.serve(_send(OK))

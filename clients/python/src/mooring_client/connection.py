@@ -72,6 +72,7 @@ class Connector:
     def open(self, timeout_seconds: float) -> http.client.HTTPConnection:
         """Returns a connection that is not yet connected. Each step of it may last `timeout_seconds`. Raises UnusableProxy."""
         connection = self._make(timeout_seconds)
+        connection.response_class = _Response
         # Not a public name: without it, `http.client` would try the addresses in its own way.
         setattr(connection, "_create_connection", _connect)
         return connection
@@ -113,6 +114,16 @@ class Connector:
                     _trust(context, self.ca_file)
                 self.ssl_context = context
             return self.ssl_context
+
+
+class _Response(http.client.HTTPResponse):
+    """The response after any informational ones, such as 103 of a proxy, of which `http.client` itself skips 100 only."""
+
+    def begin(self) -> None:
+        super().begin()
+        while 101 < self.status < 200:
+            self.headers = None  # type: ignore[assignment]  # Otherwise `begin` would read nothing further.
+            super().begin()
 
 
 def _connect(address: Tuple[str, int], timeout_seconds: float, *_: object) -> socket.socket:
