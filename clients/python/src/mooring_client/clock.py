@@ -86,11 +86,18 @@ class ThreadTimers:
         with self._changed:
             heapq.heappush(self._due, (monotonic_seconds() + milliseconds / 1000, next(self._numbers), timer))
             if self._thread is None and not self._is_ended:
-                thread = threading.Thread(target=self._run, name="mooring-client", daemon=True)
-                thread.start()
-                self._thread = thread
+                self._start_thread()
             self._changed.notify()
         return timer
+
+    def _start_thread(self) -> None:
+        thread = threading.Thread(target=self._run, name="mooring-client", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            # The system allows no further thread. The next timer tries again: an error here would end the start of the application.
+            return
+        self._thread = thread
 
     def clear(self, timer: object) -> None:
         if isinstance(timer, _Timer):
@@ -152,8 +159,9 @@ class NamedTimers:
             self._timers.end()
 
     def _call(self, work: Work) -> None:
-        # No caller catches the errors of work that a timer starts: they would end the thread of the timers.
+        # No caller catches the errors of work that a timer starts, nor `sys.exit` of a callback: they would end the thread of the
+        # timers.
         try:
             work()
-        except Exception:
+        except BaseException:
             self._log("a call in the background failed")
