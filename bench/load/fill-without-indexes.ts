@@ -20,7 +20,10 @@ export async function fillWithoutIndexes(
   await client.query('commit');
 }
 
-/** The statements that drop and create each index or unique constraint, made from PostgreSQL's definitions. */
+/**
+ * The statements that drop and create each index or unique constraint, made from PostgreSQL's definitions. They are in the order of
+ * the migrations, which decides between two indexes that seem equally good for a statement.
+ */
 const SELECT_INDEXES = `
   select case when c.oid is null then format('drop index %s', i.indexrelid::regclass)
               else format('alter table %s drop constraint %I', i.indrelid::regclass, c.conname) end as drop,
@@ -28,4 +31,5 @@ const SELECT_INDEXES = `
               else format('alter table %s add constraint %I %s', i.indrelid::regclass, c.conname,
                           pg_get_constraintdef(c.oid)) end as create
   from pg_index i left join pg_constraint c on c.conindid = i.indexrelid and c.contype = 'u'
-  where i.indrelid = any($1::regclass[]) and not i.indisprimary`;
+  where i.indrelid = any($1::regclass[]) and not i.indisprimary
+  order by i.indexrelid`;
