@@ -86,6 +86,8 @@ create table replaced_key (
   replaced_at timestamptz not null,
   primary key (license_id, key_hash)
 );
+-- A key that was replaced is never issued again.
+create index replaced_key_hash on replaced_key (key_hash);
 comment on table replaced_key is 'License keys that were replaced. Machines that activated with such a key are recognised by it.';
 comment on column replaced_key.license_id is 'The license that the key belonged to.';
 comment on column replaced_key.key_hash is 'SHA-256 of the license key. The key itself is not stored.';

@@ -54,7 +54,8 @@ export class LicensesService {
   /**
    * Issues the license with this id, unless an earlier or a concurrent request did (docs/decisions/0059).
    * @returns the license and its key; `created` is false if the license existed
-   * @throws Problem `idempotency_key_reused` if the existing license differs from the one that the request would issue
+   * @throws Problem `idempotency_key_reused` if the existing license differs from the one that the request would issue,
+   *   or has another key since
    */
   async issueOnce(
     id: string,
@@ -73,6 +74,7 @@ export class LicensesService {
         .returning('id');
       const [inserted] = await queryRows(manager, ...insert.getQueryAndParameters());
       if (!inserted) return { license_id: await findEqual(manager, row), license_key, created: false };
+      await refuseReplacedKey(manager, row.key_hash);
       const { created_at: at } = row;
       await recordAudit(manager, audit, { action: 'license.issue', license_id: id, change: terms, at });
       return { license_id: id, license_key, created: true };
@@ -96,8 +98,8 @@ export class LicensesService {
   }
 
   /**
-   * Links an existing license to its purchase: an imported license whose key is the one that is derived for this purchase, or a
-   * license whose purchase was already deleted.
+   * Links an existing license to its purchase: an imported license whose key is the one that is derived for this purchase, or was
+   * until staff replaced it, or a license whose purchase was already deleted.
    * @returns the address of the license, which is null after an erasure or if a restore lost it; undefined if there is
    *   no such license
    */
@@ -109,7 +111,8 @@ export class LicensesService {
     return queryRow<{ email: string | null }>(
       manager,
       `update license set purchase_id = $1 where purchase_id is null and id =
-         (select id from license where id = $2 or key_hash = $3 order by id = $2 desc limit 1)
+         (select id from license where id = $2 or key_hash = $3 or id = any(array(${licensesWithReplacedKey('$3')}))
+          order by id = $2 desc limit 1)
        returning email`,
       [purchase_id, license_id, key_hash],
     );
@@ -285,6 +288,21 @@ async function findEqual(
   if (licenseRevision(existing) !== licenseRevision(row) || !existing.key_hash.equals(key_hash))
     throw problem('idempotency_key_reused', { license_id: existing.id });
   return existing.id;
+}
+
+/** SQL for the ids of the licenses that had a key until it was replaced. @param keyHash the SQL placeholder of its hash, such as `$1` */
+const licensesWithReplacedKey = (keyHash: string) =>
+  `select license_id from replaced_key where key_hash = ${keyHash}`;
+
+/**
+ * Refuses to issue a key that an imported license had until it was replaced: the key may have leaked. Called after the insertion of
+ * the new license, which waits for a concurrent replacement of this key.
+ * @throws Problem `idempotency_key_reused`
+ */
+async function refuseReplacedKey(manager: EntityManager, keyHash: Buffer): Promise<void> {
+  const sql = licensesWithReplacedKey('$1');
+  const license = await queryRow<{ license_id: string }>(manager, sql, [keyHash]);
+  if (license) throw problem('idempotency_key_reused', license);
 }
 
 /** Checks that a change is based on the present values of a license. Throws `license_changed`. */

@@ -155,3 +155,18 @@ test('a report of a purchase that the database lost finds the license imported w
   const purchase = "select email from purchase where transaction_id = 'lost'";
   expect(await service.sql(purchase)).toEqual([{ email: 'eve@buyer.example' }]);
 });
+
+test('a report of a purchase that the database lost finds the license imported with its key, also after the key was replaced', async () => {
+  const { license_id } = service.app.get(LicenseKeys).purchaseIds('leaked');
+  const { key_hash } = service.app.get(LicenseKeys).derive(license_id, 1);
+  const { license_id: imported } = await service.issue({ email: buyerOf('leaked') });
+  await service.sql('update license set key_hash = $2 where id = $1', [imported, key_hash]);
+  await service.app.get(LicensesService).rekey(imported, AUDIT_CONTEXT);
+  const sent = await mailsOf('leaked');
+  expect((await sendReport(service, 'leaked', 'paid')).status).toBe(204);
+  expect(await service.sql('select id from license where email = $1', [buyerOf('leaked')])).toEqual([
+    { id: imported },
+  ]);
+  expect(await readPurchase(service, 'leaked')).toMatchObject({ license_id: imported });
+  expect(await mailsOf('leaked')).toBe(sent);
+});

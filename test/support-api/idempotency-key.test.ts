@@ -104,6 +104,16 @@ describe('a request to issue a license, repeated with its idempotency key', () =
     expect([repeated.status, repeated.json]).toEqual([200, { ...first, license: { ...first.license, id } }]);
   });
 
+  test('never gets the key of a license that was imported with it and has another key since', async () => {
+    const [body, key] = [newRequest(), randomUUID()];
+    const { license } = (await issueLicense(body, key)).json;
+    const id = uuidv7();
+    await service.sql('update license set id = $2 where id = $1', [license.id, id]);
+    expect((await admin.post(`licenses/${id}/rekey`, { reason: 'It leaked.' })).status).toBe(202);
+    expect(seen(await issueLicense(body, key))).toEqual([422, 'idempotency_key_reused', id]);
+    expect(await issued(body.email)).toEqual([{ id, events: 0 }]);
+  });
+
   test('of an erased license is answered with 422, and the address is not stored again', async () => {
     const [body, key] = [newRequest(), randomUUID()];
     const { id } = (await issueLicense(body, key)).json.license;
