@@ -25,8 +25,12 @@ export const visibleLines = (text: string) =>
     .join('\n')
     .trim();
 
-/** Whether a text has a character that a reader can see. */
-export const hasVisibleCharacter = (text: string) => /[^\p{Cf}\s]/u.test(text);
+/**
+ * Whether a text has a character that a reader can see. The letters that only fill space (U+3164 and others) are invisible, and so is
+ * the Braille pattern without a dot (U+2800).
+ */
+export const hasVisibleCharacter = (text: string) =>
+  /[^\p{Cf}\p{Default_Ignorable_Code_Point}\s\u2800]/u.test(text);
 
 /** Returns the texts of a list, which holds `false` in the place of each text that does not apply. */
 export const applicableTexts = (texts: readonly (string | false)[]) => texts.filter((text) => text !== false);

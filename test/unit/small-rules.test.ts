@@ -32,6 +32,8 @@ describe('a reason of staff or of a holder', () => {
     ['asked by ada＠example．com', 'must not hold an e-mail address'],
     ['asked by ада @ почта。рф', 'must not hold an e-mail address'],
     ['\u200b\u202e\n\u200d', 'must say why, in a sentence'],
+    ['\u3164\u034f\ufe0f', 'must say why, in a sentence'],
+    ['\u2800', 'must say why, in a sentence'],
     ['asked by ada \u200b@\u2060 example.\u200bcom', 'must not hold an e-mail address'],
     ['asked by ada @ example.\u200dcom', 'must not hold an e-mail address'],
     ['asked by ada @ example.\ufe0fcom', 'must not hold an e-mail address'],
@@ -50,8 +52,9 @@ describe('a reason of staff or of a holder', () => {
     expect(optionalReasonField.parse(typed)).toBe(kept);
   });
 
-  test.each([[undefined], [null], [' \n '], ['\u202e\u200d']])('%j of a holder is no reason', (typed) =>
-    expect(optionalReasonField.parse(typed)).toBeNull(),
+  test.each([[undefined], [null], [' \n '], ['\u202e\u200d'], ['\u3164\u2800']])(
+    '%j of a holder is no reason',
+    (typed) => expect(optionalReasonField.parse(typed)).toBeNull(),
   );
 
   test('of a holder is refused if it is a NUL alone', () =>
@@ -70,6 +73,8 @@ describe('a label of a machine', () => {
     ['', null],
     [' \t ', null],
     ['\u200d', null],
+    ['\u3164\u115f\uffa0', null],
+    ['\u2800\ufe0f', null],
     ['Ada’s Mac', 'Ada’s Mac'],
     ['  Studio  ', 'Studio'],
     ['a\u0007b\u202ec\u2028d\u2029e', 'abcde'],
