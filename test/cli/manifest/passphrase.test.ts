@@ -22,6 +22,13 @@ import { expectVerifiedByOpenssl } from '../../manifest/openssl-verification.js'
 const OTHER_PASSPHRASE = 'battery staple';
 
 const terminal = await Publisher.at(UNREACHABLE_URL);
+/** The environment of a command that a shell starts. */
+const ENVIRONMENT = {
+  PATH: process.env['PATH'],
+  DATA_DIR: '/nonexistent',
+  PUBLIC_URL: UNREACHABLE_URL,
+  MANIFEST_PUBLIC_KEYS: terminal.one,
+};
 /** The public half of `other.pem`. */
 const other = terminal.writeEncryptedKey('other.pem', OTHER_PASSPHRASE);
 
@@ -86,12 +93,7 @@ test('--passphrase-fd 0 waits for a program that writes the passphrase later, su
   const command = `(sleep 3; echo '${PASSPHRASE}') | "$0" "$@"`;
   const { status, stderr } = spawnSync('sh', ['-c', command, process.execPath, CLI, ...args], {
     cwd: terminal.dir,
-    env: {
-      PATH: process.env['PATH'],
-      DATA_DIR: '/nonexistent',
-      PUBLIC_URL: UNREACHABLE_URL,
-      MANIFEST_PUBLIC_KEYS: terminal.one,
-    },
+    env: ENVIRONMENT,
     encoding: 'utf8',
   });
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -129,12 +131,7 @@ testWith('script')(
     const command = [process.execPath, CLI, 'manifest', 'sign', ...image, ...keys].join(' ');
     const { status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
       cwd: terminal.dir,
-      env: {
-        PATH: process.env['PATH'],
-        DATA_DIR: '/nonexistent',
-        PUBLIC_URL: UNREACHABLE_URL,
-        MANIFEST_PUBLIC_KEYS: terminal.one,
-      },
+      env: ENVIRONMENT,
       // The file has only zeros, so it is no disk image, and MANIFEST_PUBLIC_KEYS lacks other.pem: both names are typed.
       input: `${PASSPHRASE}\r${OTHER_PASSPHRASE}\rother.pem\r1.0\r`,
       encoding: 'utf8',
