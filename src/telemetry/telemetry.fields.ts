@@ -29,7 +29,7 @@ interface TelemetryField extends ValueRule {
  * The closed list of telemetry fields (docs/privacy.md#telemetry). A member that is not listed is never stored.
  *
  * The insert, the weekly counts (`DIMENSIONS`), the fleet queries and docs/privacy.md are created from this table, and the
- * statements that empty the inbox name no field. A new field is added in seven places:
+ * statements that empty the inbox name no field. A new field is added in eight places:
  *
  * 1. this table;
  * 2. a migration: the column and its comment in `telemetry_inbox`, `telemetry_inbox_draining` (both `set statistics 0`) and
@@ -38,10 +38,12 @@ interface TelemetryField extends ValueRule {
  * 4. docs/clients.md: the table of members;
  * 5. client/src/telemetry.ts: the type and its check;
  * 6. clients/python/src/mooring_client/telemetry.py: the same;
- * 7. test/vectors/telemetry.json: a block that is stored with the field.
+ * 7. test/vectors/telemetry.json: a block that is stored with the field;
+ * 8. src/languages/descriptions/: its meaning in each language, for the privacy page.
  *
  * Then `npm run docs:privacy` writes docs/privacy.md. A field with a `dimension` is shown to staff, and so it also needs
- * the schema `FleetWeek` in docs/openapi.yaml, `npm run docs:api-types`, and a table in web/support/fleet/counts.ts.
+ * the schema `FleetWeek` in docs/openapi.yaml, `npm run docs:api-types`, its counts in web/support/fleet/counts.ts, and the title
+ * of their chart in web/support/messages.ts.
  * test/telemetry/fields.test.ts names each place that is missing.
  */
 export const TELEMETRY_FIELDS = {

@@ -26,6 +26,7 @@ const pythonClient = read('clients/python/src/mooring_client/telemetry.py');
 const clients = read('docs/clients.md');
 const privacy = read('docs/privacy.md');
 const counts = read('web/support/fleet/counts.ts');
+const languages = readdirSync(new URL('../../src/languages/descriptions/', import.meta.url));
 
 const dropped = Object.values(schemas).find(
   ({ properties }) => properties?.['telemetry']?.properties?.['dropped'],
@@ -44,6 +45,13 @@ const PLACES: Record<string, (field: Field) => boolean> = {
   'clients/python/src/mooring_client/telemetry.py: the table': ([name]) =>
     new RegExp(`^    "${name}": \\w+,$`, 'm').test(pythonClient),
   'test/vectors/telemetry.json: the case with every field': ([name]) => name in EVERY_FIELD,
+  ...Object.fromEntries(
+    languages.map((file) => {
+      const path = `src/languages/descriptions/${file}`;
+      const descriptions = JSON.parse(read(path)) as Record<string, string>;
+      return [path, ([, meaning]: Field) => `${meaning}.` in descriptions];
+    }),
+  ),
   'docs/privacy.md: run `npm run docs:privacy`': ([name, meaning]) =>
     privacy
       .split('\n')

@@ -46,6 +46,8 @@ const COUNT_READERS = {
 
 export type Dimension = keyof typeof COUNT_READERS;
 
+export const DIMENSIONS = Object.keys(COUNT_READERS) as Dimension[];
+
 /** The counts of a week by one dimension: the largest first, that of the rare values last. */
 export function countsOf(week: FleetWeek, dimension: Dimension): Count[] {
   const nameOf = dimension === 'mac_model' ? macModelName : () => undefined;

@@ -9,12 +9,14 @@ import type { Load } from '../use-load.js';
 import { messages } from '../messages.js';
 import { Adoption } from './adoption.js';
 import { Crashes, type CrashesProps, type State } from './crashes.js';
+import { DIMENSIONS } from './counts.js';
 import { Distribution } from './distribution.js';
 import type { FleetAnswer } from '../../shared/api/api-types.js';
 import { Headline } from './headline.js';
 import { LatencyByChip } from './latency-by-chip.js';
 
-const DIMENSIONS = ['os_version', 'mac_model', 'soc_name', 'ram_gb_bucket', 'detector_compute'] as const;
+/** The dimensions that have a chart here. `Adoption` shows that of the versions. */
+const CHARTS = DIMENSIONS.filter((dimension) => dimension !== 'app_version');
 
 export interface FleetViewProps {
   readonly load: Load<FleetAnswer>;
@@ -61,7 +63,7 @@ function FleetSections({ fleet: { weeks, publications }, ...filter }: SectionsPr
     <>
       <Adoption weeks={weeks} publications={publications} />
       <div class="sections">
-        {DIMENSIONS.map((dimension) => (
+        {CHARTS.map((dimension) => (
           <Distribution key={dimension} dimension={dimension} weeks={weeks} />
         ))}
         <LatencyByChip weeks={weeks} />
