@@ -4,6 +4,7 @@ import { LicenseProblem } from '../../client/src/client.js';
 import { systemClock, systemTimers } from '../../client/src/time.js';
 import { CALL_TIMEOUT_MS, Transport, type Fetch } from '../../client/src/transport.js';
 import { at, DAY, Computer, EMAIL, FakeTime, HOUR, KEY, serve } from './harness.js';
+import { makeKey, manifest } from './publisher.js';
 
 const realFetch = (url: string, init: RequestInit) => fetch(url, init);
 
@@ -23,10 +24,12 @@ const PROBLEM_TYPE = { 'content-type': 'application/problem+json' };
 describe('over a real socket', () => {
   test('the request for the manifest has no body, cookie, credential or other data that identifies the caller', async () => {
     const seen: IncomingMessage[] = [];
+    const key = makeKey();
+    const published = JSON.stringify(manifest({}, [key]));
     const baseUrl = await serve((request, response) => {
       seen.push(request);
       response.setHeader('set-cookie', 'id=1; Path=/');
-      if (request.url === '/v1/manifest') response.writeHead(200, { etag: '"m1"' }).end('{}');
+      if (request.url === '/v1/manifest') response.writeHead(200, { etag: '"m1"' }).end(published);
       else confirm(response);
     });
     const computer = await Computer.make();
@@ -35,7 +38,7 @@ describe('over a real socket', () => {
       caches.add(init.cache);
       return realFetch(url, init);
     };
-    await computer.open({ baseUrl, fetch });
+    await computer.open({ baseUrl, fetch, trustedKeys: [key.x] });
     await computer.client.activate(KEY, EMAIL);
     await computer.client.checkForUpdate();
     await computer.client.checkForUpdate();
