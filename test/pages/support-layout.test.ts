@@ -213,7 +213,14 @@ test('at any width no address, reason or ended machine makes a table wider than 
 test('a printed view has no tabs, and nothing that can only be clicked or typed', async () => {
   const page = await openAs(browser, origin, service, 'admin', `#license/${licenseId}`);
   await row(page, 'Laptop').first().waitFor();
+  const count = page.getByText('1 selected');
+  await page
+    .getByRole('checkbox', { name: /Laptop/ })
+    .first()
+    .check();
+  await count.waitFor();
   await page.emulateMedia({ media: 'print' });
+  await count.waitFor({ state: 'hidden' });
   const controls = page.locator('nav, .who, button, input, kbd').filter({ visible: true });
   expect(await controls.allInnerTexts()).toEqual([]);
   expect(await page.getByText('By keyboard:').filter({ visible: true }).count()).toBe(0);
