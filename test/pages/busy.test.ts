@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../support/until.js';
 import { openByCode } from './portal-browser.js';
+import { endRoute } from './routes.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, expectFocus } from './steps.js';
 import { openAs } from './support-browser.js';
@@ -67,7 +68,7 @@ async function expectBusy(page: Page, { hash, opener, values = {}, name, request
   await page.locator('.working').waitFor({ state: 'detached' });
   expect([name, requests]).toEqual([name, 1]);
   await expectFocus(pressed);
-  await page.unrouteAll();
+  await endRoute(page);
   if (opener) while (await form.isVisible()) await page.keyboard.press('Escape');
 }
 

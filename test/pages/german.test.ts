@@ -10,6 +10,7 @@ import { codeAfter } from '../license-portal/harness.js';
 import { FakeClock } from '../support/harness.js';
 import { expectNoEnglish, findEnglishPieces } from './english-text.js';
 import { signInByCode, signInByKey } from './portal-browser.js';
+import { endRoute } from './routes.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, expectToast, type HolderCredentials } from './steps.js';
 
@@ -191,7 +192,7 @@ test('the German privacy page is in German, with the descriptions of all tables 
   await page.route('**/privacy/data?*', (route) => route.fulfill({ status: 503, body: '' }));
   await page.goto('/privacy/');
   await expectGerman(page, page.getByRole('alert'));
-  await page.unroute('**/privacy/data?*');
+  await endRoute(page, '**/privacy/data?*');
   await button(page, 'Noch einmal versuchen').click();
   await page.getByRole('table').first().waitFor();
   for (const summary of await page.locator('summary').all()) await summary.click();

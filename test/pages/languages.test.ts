@@ -6,6 +6,7 @@ import { FakeClock } from '../support/harness.js';
 import { outbox } from '../erasure/harness.js';
 import { until } from '../support/until.js';
 import { codeAfter } from '../license-portal/harness.js';
+import { routeNext } from './routes.js';
 import { activateMachine, expectAnnounced, expectFocus, type HolderCredentials } from './steps.js';
 import { startForBrowser } from './service.js';
 
@@ -168,7 +169,7 @@ describe('the language switch in the footer', () => {
       });
     await page.getByRole('button', { name: 'Show my machines' }).click();
     await expectErrors('Enter your e-mail address.', 'Enter your license key.');
-    await page.route('**/languages/de/**', (route) => route.fulfill({ status: 503, body: '' }), { times: 1 });
+    await routeNext(page, '**/languages/de/**', (route) => route.fulfill({ status: 503, body: '' }));
     await page.getByLabel('Language').selectOption('Deutsch');
     await page.getByRole('alert').getByText('cannot be loaded just now').waitFor();
     await page.getByLabel('Language').selectOption('Deutsch');

@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { Page } from 'playwright-core';
 import { headline, openByKey } from './portal-browser.js';
+import { endRoute } from './routes.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, expectFocus, expectToast, type HolderCredentials } from './steps.js';
 
@@ -60,7 +61,7 @@ test('a click loads the page again if an update of the service has removed the f
   const page = await openByKey(browser, origin, license);
   await page.route(ON_DEMAND, (route) => route.fulfill({ status: 404, body: '' }));
   await Promise.all([page.waitForEvent('load'), askButton(page).click()]);
-  await page.unroute(ON_DEMAND);
+  await endRoute(page, ON_DEMAND);
   await headline(page).waitFor();
   await askButton(page).click();
   await dialog(page).waitFor();
@@ -83,7 +84,7 @@ test('what was typed before an update of the service is kept while the page load
   await Promise.all([page.waitForRequest('**/portal/api/session'), lostKey.click()]);
   await email.fill(license.email);
   await Promise.all([page.waitForEvent('load'), Promise.resolve(answer())]);
-  await page.unroute('**/portal/api/session');
+  await endRoute(page, '**/portal/api/session');
   await expectToast(page, 'This page has just been updated. Please click once more.');
   expect(await key.inputValue()).toBe('MOOR_1871-SJ');
   expect(await email.inputValue()).toBe(license.email);
@@ -96,7 +97,7 @@ test('what was typed before an update of the service is kept while the page load
   await page.getByRole('button', { name: 'Sign out' }).click();
   await key.waitFor();
   expect([await email.inputValue(), await key.inputValue()]).toEqual(['', '']);
-  await page.unroute(ON_DEMAND);
+  await endRoute(page, ON_DEMAND);
   // The browser keeps a failed module until the page is loaded again.
   await page.reload();
   await email.fill(license.email);
@@ -115,7 +116,7 @@ test('while the service is unavailable a dialog that was not loaded says so, and
   await askButton(page).click();
   await page.getByRole('alert').getByText('The service cannot be reached just now.').waitFor();
   await browser.expectAccessibleLayout(page);
-  await page.unrouteAll();
+  await endRoute(page);
   // The browser requests the file again, or keeps the failed module, and then the page loads itself again.
   const isLoadedAgain = page.waitForEvent('load').then(
     () => true,

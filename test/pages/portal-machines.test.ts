@@ -20,6 +20,7 @@ import {
   expectApart,
   expectText,
 } from './steps.js';
+import { endRoute } from './routes.js';
 import { startForBrowser } from './service.js';
 
 const environment = { SELF_RELEASES_PER_YEAR: '1' };
@@ -318,7 +319,7 @@ test.each([320, 760, 1280])(
     await page.route('**/portal/api/**', (route) => route.abort());
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.locator('.toast.danger').waitFor();
-    await page.unroute('**/portal/api/**');
+    await endRoute(page, '**/portal/api/**');
     await page.getByRole('button', { name: 'Send me the key' }).click();
     await expectToast(page, `The key is on its way to ${license.email}.`);
     await page.getByRole('button', { name: 'Release Studio' }).click();

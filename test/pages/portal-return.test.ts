@@ -11,6 +11,7 @@ import {
   type HolderCredentials,
   nextFrame,
 } from './steps.js';
+import { routeNext } from './routes.js';
 import { startForBrowser } from './service.js';
 
 const { service, origin, browser } = await startForBrowser();
@@ -79,7 +80,7 @@ test('an open dialog keeps the typed reason, although support has released its m
 test('an answer that is older than what the page shows is ignored', async () => {
   const page = await openByKey(browser, origin, license);
   const held = Promise.withResolvers<Route>();
-  await page.route('**/portal/api/session', (route) => held.resolve(route), { times: 1 });
+  await routeNext(page, '**/portal/api/session', (route) => held.resolve(route));
   await focusWindow(page);
   const route = await held.promise;
   const response = await route.fetch();

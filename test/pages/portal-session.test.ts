@@ -10,6 +10,7 @@ import {
   closeByEscape,
   expectApart,
 } from './steps.js';
+import { endRoute, routeNext } from './routes.js';
 import { startForBrowser } from './service.js';
 
 const { service, origin, browser } = await startForBrowser();
@@ -135,7 +136,7 @@ test('while the service is unavailable the typed text stays, and can be sent aft
   await page.getByRole('alert').getByText('You are offline. Nothing is lost').waitFor();
   await page.context().setOffline(false);
   await page.getByText('You are offline.').waitFor({ state: 'detached' });
-  await page.unroute('**/portal/api/**');
+  await endRoute(page, '**/portal/api/**');
   await page.getByRole('button', { name: 'Send to support' }).click();
   await machineRow(page, 'Studio Mac').getByText('Asked on').waitFor();
   expect(await readSentReasons()).toEqual(['The old one broke.']);
@@ -173,7 +174,7 @@ test('a portal that was opened without a connection loads by itself when there i
   await page.reload();
   await page.getByText('You are offline. Nothing is lost').waitFor();
   await browser.expectAccessibleLayout(page);
-  for (const path of ['portal/api/session', 'brand']) await page.unroute(`**/${path}`);
+  for (const path of ['portal/api/session', 'brand']) await endRoute(page, `**/${path}`);
   await page.evaluate('dispatchEvent(new Event("test-online"))');
   await headline(page).waitFor();
 });
@@ -189,7 +190,7 @@ test('a connection that comes back as soon as the portal says that there is none
       online = true;
       dispatchEvent(new Event('online'));
     }).observe(document, { childList: true, subtree: true });`);
-  await page.route('**/portal/api/session', (route) => route.abort('internetdisconnected'), { times: 1 });
+  await routeNext(page, '**/portal/api/session', (route) => route.abort('internetdisconnected'));
   await page.reload();
   await headline(page).waitFor();
 });

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { codeAfter } from '../license-portal/harness.js';
 import { headline, openByKey } from './portal-browser.js';
+import { endRoute } from './routes.js';
 import { activateMachine, expectFocus, expectAnnounced, expectText } from './steps.js';
 import { startForBrowser } from './service.js';
 
@@ -168,7 +169,7 @@ test('while the service is unavailable the page says so, and works when it is av
   await press(page, 'Try again');
   await expectFocus(heading);
   await expectText(page.getByRole('alert'), 'The service cannot be reached just now.');
-  await page.unroute('**/portal/api/**');
+  await endRoute(page, '**/portal/api/**');
   await press(page, 'Try again');
   await key(page).waitFor();
   await expectFocus(heading);
@@ -183,7 +184,7 @@ test('while the service is unavailable the page says so, and works when it is av
     await page.route('**/portal/api/**', (route) => route.fulfill(answer));
     await press(page, 'Show my machines');
     await expectText(page.getByRole('alert'), 'What you typed is still here');
-    await page.unroute('**/portal/api/**');
+    await endRoute(page, '**/portal/api/**');
   }
   await press(page, 'Show my machines');
   await headline(page).waitFor();

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { RetentionService } from '../../src/retention/retention.service.js';
+import { endRoute } from './routes.js';
 import { startForBrowser } from './service.js';
 import { expectFocus } from './steps.js';
 
@@ -52,7 +53,7 @@ test('while the service is unavailable the explanations are shown, and the rest 
   await page.getByRole('alert').getByText('cannot be listed here').waitFor();
   await page.getByRole('heading', { name: 'What is not stored' }).waitFor();
   await browser.expectAccessibleLayout(page);
-  await page.unroute('**/privacy/data?*');
+  await endRoute(page, '**/privacy/data?*');
   await page.getByRole('button', { name: 'Try again' }).click();
   await page.getByRole('table', { name: 'About license holders' }).waitFor();
   await expectFocus(page.getByRole('heading', { name: 'As the service reports it' }));

@@ -3,6 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { until } from '../support/until.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
 import { publishVersions } from './fleet-publications.js';
+import { endRoute } from './routes.js';
 import { startForBrowser } from './service.js';
 import { expectText } from './steps.js';
 import { button, openAs, row, title } from './support-browser.js';
@@ -200,7 +201,7 @@ test('after the modules of the fleet view could not be loaded, the button loads 
   await page.route('**/*fleet-view*', (route) => route.abort());
   await page.getByRole('link', { name: 'Fleet' }).click();
   await expectText(page.getByRole('alert'), 'The service cannot be reached just now.');
-  await page.unrouteAll();
+  await endRoute(page);
   await button(page, 'Try again').click();
   await button(page, 'Later').click();
   await expectText(page, /^No week is counted yet/);

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { sell } from '../erasure/harness.js';
 import { until } from '../support/until.js';
 import { focusWindow } from './portal-browser.js';
+import { endRoute } from './routes.js';
 import { startForBrowser } from './service.js';
 import {
   insertReleaseRequest,
@@ -659,7 +660,7 @@ test('a release that fails is no longer pending, shows an error that stays, and 
   await expectText(row(page, 'Travel'), /^The service cannot be reached/);
   await browser.expectAccessibleLayout(page);
   // The error stays while other messages come and go.
-  await page.unroute('**/activations/*/release');
+  await endRoute(page, '**/activations/*/release');
   await button(page, 'Release Travel').click();
   expect(await dialog(page).locator('[name=reason]').inputValue()).toBe('Stolen in a train');
   await button(dialog(page), 'Release').click();
@@ -903,7 +904,7 @@ test('after a lost response, the same button issues no second license and shows 
   await dialog(page).getByLabel('E-mail of the holder').fill('lost-response@example.com');
   await button(dialog(page), 'Issue').click();
   await expectText(dialog(page).getByRole('alert'), /^The service cannot be reached/);
-  await page.unrouteAll();
+  await endRoute(page);
   // Other terms under the same idempotency key are refused, because the first license may be issued already.
   await dialog(page).getByLabel('Machines allowed').fill('7');
   await button(dialog(page), 'Issue').click();
@@ -998,7 +999,7 @@ test('after a conflict, a license that cannot be loaded again is not shown as cu
   await button(dialog(page), 'Change').click();
   await expectText(dialog(page).getByRole('alert'), 'This license was changed after you opened it');
   expect(await dialog(page).getByText('Since you opened this').count()).toBe(0);
-  await page.unrouteAll();
+  await endRoute(page);
   await button(dialog(page), 'Change').click();
   await expectText(dialog(page).getByRole('listitem'), 'machines: 1 → 2');
   await button(dialog(page), 'Change').click();

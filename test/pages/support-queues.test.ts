@@ -5,6 +5,7 @@ import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { mailsTo } from '../erasure/harness.js';
 import { until } from '../support/until.js';
 import { focusWindow } from './portal-browser.js';
+import { endRoute, routeNext } from './routes.js';
 import { startForBrowser } from './service.js';
 import {
   insertReleaseRequest,
@@ -415,7 +416,7 @@ test('a sign-out sends a pending release first; if that fails, the person stays 
   await page.route('**/release-requests/*', (route) => route.fulfill({ status: 503 }));
   await button(page, 'Sign out').click();
   await expectText(page.getByRole('alert'), /^Waits was not released. The service cannot be reached/);
-  await page.unroute('**/release-requests/*');
+  await endRoute(page, '**/release-requests/*');
   await button(page, 'Release Waits, as asked').click();
   expect(await dialog(page).locator('[name=reason]').inputValue()).toBe('Sold');
   await button(dialog(page), 'Release').click();
@@ -480,15 +481,11 @@ test('a pending release is refused if another person signs in while the page sen
   await button(page, 'Release Theirs, as asked').click();
   await submitReason(page, 'Sold', 'Release');
   // The last answer about the session still names the person who confirmed the release.
-  await page.route(
-    '**/support/api/session',
-    async (route) => {
-      const response = await route.fetch();
-      await signInWithLink(page, origin, link);
-      await route.fulfill({ response });
-    },
-    { times: 1 },
-  );
+  await routeNext(page, '**/support/api/session', async (route) => {
+    const response = await route.fetch();
+    await signInWithLink(page, origin, link);
+    await route.fulfill({ response });
+  });
   await passUndoTime(page);
   await page
     .getByRole('alert')
@@ -639,7 +636,7 @@ test('a queue that cannot be loaded is not shown as empty', async () => {
   await expectText(page, /^The service cannot be reached/);
   expect(await page.getByText(/^No requests are waiting/).count()).toBe(0);
   await browser.expectAccessibleLayout(page);
-  await page.unroute('**/release-requests');
+  await endRoute(page, '**/release-requests');
   await button(page, 'Try again').click();
   await expectText(page, /^No requests are waiting/);
 });

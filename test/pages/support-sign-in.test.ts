@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import type { Role } from '../../src/staff/identity/staff.entity.js';
 import { focusWindow } from './portal-browser.js';
+import { endRoute } from './routes.js';
 import { startForBrowser } from './service.js';
 import {
   addAuthenticator,
@@ -69,7 +70,7 @@ test('a link that has signed in is not sent again if the session could not be re
   await page.route(session, (route) => route.fulfill({ status: 503 }));
   await button(page, 'Sign in with this link').click();
   await page.getByRole('alert').waitFor();
-  await page.unroute(session);
+  await endRoute(page, session);
   await button(page, 'Sign in with this link').click();
   await title(page, 'Make a passkey').waitFor();
 });
@@ -186,7 +187,7 @@ test('a page that was opened without a connection continues by itself when there
     await page.route(`**/${path}`, (route) => route.abort('internetdisconnected'));
   await page.goto('/support/');
   await expectText(page, 'You are offline. Nothing is lost');
-  for (const path of ['support/api/session', 'brand']) await page.unroute(`**/${path}`);
+  for (const path of ['support/api/session', 'brand']) await endRoute(page, `**/${path}`);
   await page.evaluate('dispatchEvent(new Event("test-online"))');
   await title(page, 'Sign in').waitFor();
 });
@@ -197,7 +198,7 @@ test('the page reports that the service is unavailable, and works when it is ava
   await page.goto('/support/');
   await expectText(page, /^The service cannot be reached/);
   await browser.expectAccessibleLayout(page);
-  await page.unroute('**/support/api/session');
+  await endRoute(page, '**/support/api/session');
   await button(page, 'Try again').click();
   await title(page, 'Sign in').waitFor();
 });

@@ -1,0 +1,18 @@
+import type { Page, Route } from 'playwright-core';
+
+// No test removes the last route of a page, also not with `times`: Playwright then stops intercepting requests, and Chromium
+// never answers a request that the page sends at that moment.
+
+/** Sends the later requests of a page to the service again, which a route refused, changed or held back. */
+export const endRoute = (page: Page, url = '**'): Promise<unknown> =>
+  page.route(url, (route) => route.continue());
+
+/** Passes the next request to a URL to a handler. Later requests go to the service. */
+export async function routeNext(page: Page, url: string, handle: (route: Route) => unknown): Promise<void> {
+  let isNext = true;
+  await page.route(url, async (route) => {
+    if (!isNext) return route.continue();
+    isNext = false;
+    await handle(route);
+  });
+}
