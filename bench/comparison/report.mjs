@@ -30,7 +30,7 @@ ${describeErrors(describeWrongResponses(entries), CHECK_BEFORE_MEASUREMENT)}
 
 - **plain**: handwritten Fastify and \`pg\`, with one query after the other for each request.
 - **idiomatic**: NestJS and TypeORM as in their guides: repositories, relations, \`save\`, class-validator.
-- **minimal**: the floor. For a heartbeat, Fastify with the statements, the check and the signature of the service, and nothing
+- **minimal**: the floor. For a heartbeat, Fastify with the statements, the license rules and the signature of the service, and nothing
   else; for the manifest, Node's server with the prepared responses of the service.
 - **constant**: Fastify with one route that answers a constant of the manifest's size.
 
@@ -59,7 +59,7 @@ ${table([
 ${layersByKind ? describeLayers(layersByKind, measurementsByKind) : ''}
 ${
   database
-    ? `The database alone (\`pgbench\`, 12 connections, on each one prepared statement at a time) reads ${formatCount(database.read)} activations or inserts ${formatCount(database.insert)} rows of telemetry a second.`
+    ? `The database alone (\`pgbench\`, 12 connections, each with one prepared statement at a time) reads ${formatCount(database.read)} activations or inserts ${formatCount(database.insert)} rows of telemetry a second.`
     : 'The speed of the database alone was not measured, because `pgbench` is not installed.'
 }
 `;
@@ -85,7 +85,7 @@ const ratioCells = ([requestKind, servers]) => [
 /** The goal for the processor time of a heartbeat, as a multiple of that of a response of the constant server. */
 const MAX_CONSTANT_RATIO = 5;
 
-/** What a heartbeat takes at least, a request of HTTP and the signature of its token, and how fast the floor of each kind is. */
+/** What a heartbeat takes at least (a request of HTTP, and the signature of its token), and how fast the minimal servers are. */
 function describeFloors({ heartbeat, telemetry, manifest, manifest_304 }, signatureUs) {
   if (!heartbeat?.service.processorUs || !manifest) return '';
   const [own, constant] = [heartbeat.service.processorUs, manifest.constant.processorUs];
@@ -98,7 +98,7 @@ function describeFloors({ heartbeat, telemetry, manifest, manifest_304 }, signat
     ? `\nFor the manifest, it is ${minimalTimes(manifest, 'constant')} times as fast as the constant with a 200, and ${minimalTimes(manifest_304, 'constant')} times with a 304.`
     : '';
   return `A heartbeat takes ${(own / constant).toFixed(1)} times the processor time of the constant, in the server alone (goal: at most ${MAX_CONSTANT_RATIO}, ${reachedOrMissed(own / constant <= MAX_CONSTANT_RATIO)}). Two
-parts of it have a floor: the request, for which the constant server takes ${formatCount(constant)} µs, and the signature of the new token, for which OpenSSL needs ${signatureUs.toFixed(1)} µs.
+parts of it cannot be avoided: the request, for which the constant server takes ${formatCount(constant)} µs, and the signature of the new token, for which OpenSSL needs ${signatureUs.toFixed(1)} µs.
 They are ${Math.round(((constant + signatureUs) / own) * 100)} % of the heartbeat. The minimal server takes ${(minimal / constant).toFixed(1)} times the processor time of the constant, and
 by these ratios is ${minimalTimes(heartbeat, 'plain')} times as fast as plain and ${minimalTimes(heartbeat, 'idiomatic')} times as fast as idiomatic${withTelemetry}.${withManifest}
 `;

@@ -36,7 +36,7 @@ async function takeSignIn(camera, vendor, { email }) {
     'A holder signs in with a license key, or with a mailed code.',
   );
   const code = await requestCode(page, vendor, email);
-  await camera.take(page, SECTION, 'portal-code', 'The mailed code is entered.');
+  await camera.take(page, SECTION, 'portal-code', 'The page asks for the mailed code.');
   await page.getByLabel('Code', { exact: true }).pressSequentially(code);
   await page.getByRole('table').first().waitFor();
   await camera.take(

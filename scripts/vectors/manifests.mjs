@@ -42,7 +42,10 @@ const FIRST = {
 /** The manifest from which most cases start: one version that every license covers. */
 const PLAIN = { ...FIRST, minimum_license_expiry: null, also_available: [] };
 
-/** Signs a manifest. `content` may be anything, also what the publisher's tools would not sign. @returns the document */
+/**
+ * Signs a manifest. `content` may be anything, also what the publisher's tools would not sign. @returns the document
+ * @param outer members that replace those outside the signed text
+ */
 function manifest(content, signers = [CURRENT], outer = {}) {
   const signed = typeof content === 'string' ? content : JSON.stringify(content);
   const { version, dmg: image, minimum_license_expiry } = typeof content === 'string' ? FIRST : content;

@@ -7,7 +7,8 @@ import type { LicenseState } from '../licenses/license.rules.js';
 export interface ActivationAttempt extends LicenseState {
   readonly license_id: string;
   readonly machines_allowed: number;
-  /** The number of active activations of the license. It may be null if `activation_id` is null: `activate_machine` counts then. */
+  /** The number of active activations of the license. It may be null if `activation_id` is null: the SQL function
+   * `activate_machine` counts then. */
   readonly machines_in_use: number | null;
   readonly activation_id: string | null;
   readonly activated_at: Date | null;

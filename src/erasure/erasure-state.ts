@@ -12,14 +12,14 @@ const MAX_BACKUP_AGE_DAYS = 30;
 /** The number of licenses that are listed by id; further ones are only counted. */
 const MAX_LISTED_LICENSES = 100;
 
-/** The erasures that a restore would undo, and the licenses that a restore left without an address, for warnings and metrics. */
+/** The erasures that a restore would undo, and the valid licenses whose address was erased again after a restore, for warnings and metrics. */
 export interface ErasureState {
   /**
    * The number of erasures of the last 30 days that are missing in TOMBSTONE_FILE. Null if the file cannot be read;
    * without erasures in these days the file is not read, and the number is 0.
    */
   readonly unrecorded: number | null;
-  /** The number of licenses that have not ended and whose e-mail address was removed after a restore. */
+  /** The number of licenses that have not ended, although the address that a restore brought back was erased again. */
   readonly licenses_without_address: number;
   /** The ids of these licenses, at most 100. */
   readonly license_ids: readonly string[];

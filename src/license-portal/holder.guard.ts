@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { Config } from '../core/config.js';
 import { readCookie } from '../http/sessions/cookies.js';
 import { problem } from '../http/problems/problem.js';
-import { AllowedWithoutSession, requireSameOrigin, SessionOptional } from '../http/sessions/same-origin.js';
+import { SessionIgnored, requireSameOrigin, SessionOptional } from '../http/sessions/same-origin.js';
 import { Sessions } from '../http/sessions/sessions.js';
 import { Languages } from '../languages/languages.service.js';
 import type { Holder } from './holder.js';
@@ -30,7 +30,7 @@ export class HolderGuard implements CanActivate {
     // The origin is checked first, so that the page of another site cannot find out whether a holder is signed in.
     requireSameOrigin(request, this.config);
     request.language = this.languages.bestFor(request.headers['accept-language']);
-    if (this.reflector.get(AllowedWithoutSession, route)) return true;
+    if (this.reflector.get(SessionIgnored, route)) return true;
     const session = await this.sessions.find(readCookie(request, this.config, 'holder'));
     if (!session || session.staff_id !== null) {
       if (this.reflector.get(SessionOptional, route)) return true;

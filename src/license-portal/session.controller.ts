@@ -13,7 +13,7 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../core/config.js';
 import { setCookie, readCookie, clearCookie } from '../http/sessions/cookies.js';
-import { AllowedWithoutSession, SessionOptional } from '../http/sessions/same-origin.js';
+import { SessionIgnored, SessionOptional } from '../http/sessions/same-origin.js';
 import { Sessions } from '../http/sessions/sessions.js';
 import { HolderGuard, CurrentHolder, PageLanguage } from './holder.guard.js';
 import type { Holder } from './holder.js';
@@ -46,7 +46,7 @@ export class HolderSessionController {
   }
 
   @Post()
-  @AllowedWithoutSession()
+  @SessionIgnored()
   @HttpCode(204)
   async begin(
     @Body() body: SignInRequest,

@@ -153,6 +153,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   #createEvents(connections: pg.Pool): WorkerEvents {
     const events: WorkerEvents = new EventEmitter();
+    // The connections get the name with which the pool locks its jobs (UNLOCK_ABANDONED_JOBS).
     events.on('pool:create', ({ workerPool }) => {
       connections.options.application_name = workerPool.id;
     });

@@ -147,7 +147,9 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
   private verify(document: unknown): ManifestContent {
     const content = verifyManifest(document, this.keys.trusted);
     if (hasWrongSignature(document, this.keys.trusted))
-      throw new PublishError('A signature of a trusted key is wrong: applications may trust only this key.');
+      throw new PublishError(
+        'A signature of a trusted key is wrong: applications that trust only this key would refuse the manifest.',
+      );
     const differingMember = findDifferingUnsignedMember(document, content);
     if (differingMember)
       throw new PublishError(`The unsigned copy of ${differingMember} differs from the signed value.`);

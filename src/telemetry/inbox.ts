@@ -14,7 +14,8 @@ const FIND_WAITING = `
  * Moves the telemetry of past days from the inbox to `telemetry` in one transaction, in the order of the random ids. The position
  * of a moved row then reveals neither when it arrived nor which rows arrived before and after it (docs/privacy.md#telemetry,
  * docs/decisions/0020). The rows that an interrupted run left in `telemetry_inbox_draining` are moved first, in another transaction.
- * @param asOf the time for which the retention run applies the policy; rows from before its day (UTC) are moved
+ * @param asOf the time for which the retention run applies the policy, which an operator can choose; rows from before its day (UTC)
+ *   are moved
  * @param now the current time; its month always gets a partition
  * @returns the number of moved rows
  */
@@ -60,8 +61,8 @@ const RETURN_TODAYS_ROWS =
 // of the service knows.
 async function moveDueRows(runner: QueryRunner, today: string): Promise<number> {
   return runner.manager.transaction(async () => {
-    // New rows go to `telemetry_inbox`. A writer that began before the swap, when the drained table had this name,
-    // waits for the lock.
+    // New rows go to `telemetry_inbox`. A writer that began before the swap, when the drained table had this name, waits for the
+    // lock, and stores its row in the emptied table. The next run moves it, as after an interrupted run.
     await execute(runner, 'lock table telemetry_inbox_draining in share mode');
     const movedRows = await insertedRows(runner, MOVE_DUE_ROWS, [today]);
     await execute(runner, RETURN_TODAYS_ROWS, [today]);

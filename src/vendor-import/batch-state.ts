@@ -13,12 +13,13 @@ export interface DerivedLicense extends ExportedLicense {
   readonly purchase_id: string | null;
 }
 
-/** A license of a known purchase. Planning a batch sets `has_previous_key` of one to which it links an exported license. */
+/** A license of a known purchase. A license that gets the key of an exported license is marked, so that no second one is chosen for it. */
 interface LicenseOfPurchase {
   readonly id: string;
   readonly purchase_id: string;
   readonly email: string | null;
   readonly is_erased: boolean;
+  /** Also set when a batch is planned. */
   has_previous_key: boolean;
 }
 
@@ -27,6 +28,7 @@ export interface KnownPurchase {
   readonly id: string;
   readonly transaction_id: string;
   readonly state: PurchaseState;
+  /** Whether it was ever reported as paid, also if it was disputed or refunded later. */
   readonly paid: boolean;
   readonly licenses: readonly LicenseOfPurchase[];
 }

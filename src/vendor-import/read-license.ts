@@ -39,7 +39,7 @@ export interface ExportedLicense {
   readonly on_expiry: OnExpiry;
   /**
    * For the report: the words of the status, the formats of the dates, whether the license is unlimited in the file, and whether
-   * the file does not say if it was refunded.
+   * its order may have been refunded without a trace in the file (`hasNoRefundState`).
    */
   readonly read: {
     readonly words: readonly string[];

@@ -105,6 +105,7 @@ describe('after a valid manifest', () => {
     ['key_id', untrusted.key_id],
   ])('a manifest with a changed outer %s is read from its signed content', async (name, wrongValue) => {
     const { computer } = await startWithOffer();
+    // Its disk image is still that of 3.2.0.
     computer.remote.publish({ version: '3.4.0' });
     expect(computer.remote.published).toHaveProperty(name);
     computer.remote.published = { ...computer.remote.published, [name]: wrongValue };

@@ -140,7 +140,7 @@ describe('a file', () => {
     expect(content.length).toBeGreaterThan(16 * 1024);
     expect(await importContent(content, '--json')).toMatchObject({ stderr: '', json: { imported: count } });
     const result = await expectRefused(() => importContent(`${content}${lineEnd}x,x@y.z`, '--json'));
-    // Every line below the header has a fault now, and the first 20 are listed.
+    // The keys exist since the first import, so each line has a fault. The first 20 are listed.
     expect(result.at(-2)).toBe(`… and ${count + 1 - 20} more`);
   });
 

@@ -83,7 +83,8 @@ export const MISTAKES: Record<string, Mistake> = {
     document: (signedManifest, live) => ({ ...signedManifest, signatures: live.signatures }),
   },
   'a wrong signature of a trusted key beside a right one': {
-    sentence: 'A signature of a trusted key is wrong: applications may trust only this key.',
+    sentence:
+      'A signature of a trusted key is wrong: applications that trust only this key would refuse the manifest.',
     document: (signedManifest, live) => ({
       ...signedManifest,
       signatures: [...signedManifest.signatures, ...live.signatures],

@@ -227,7 +227,7 @@ function partition<T>(all: readonly T[], isIncluded: (each: T) => boolean): [T[]
 }
 
 /** Makes a change that may move the end of the license, and records the end and when it was moved. */
-export function changeEnd(license: License, now: number, change: () => void): void {
+export function changeAndRecordEnd(license: License, now: number, change: () => void): void {
   const before = license.is_issued ? endOf(license) : undefined;
   change();
   const { is_issued, email, ended_at } = license;

@@ -1,6 +1,6 @@
 import {
   activeOf,
-  changeEnd,
+  changeAndRecordEnd,
   endActivation,
   UNKNOWN_ID,
   applyRetentionRule,
@@ -106,7 +106,7 @@ function applyRetention({ state, license }: StepContext, { rule }: CommandOf<'ap
 function erase(state: ModelState, { email }: CommandOf<'erase'>): Outcome {
   state.erased.push(email);
   for (const license of state.licenses.filter((each) => each.email === email)) {
-    changeEnd(license, state.now, () => (license.email = null));
+    changeAndRecordEnd(license, state.now, () => (license.email = null));
     for (const activation of license.activations) {
       endActivation(activation, state.now, 'released');
       Object.assign(activation, { machine: '', hostname_hint: null, requests: [] });
@@ -116,12 +116,12 @@ function erase(state: ModelState, { email }: CommandOf<'erase'>): Outcome {
 }
 
 function issue({ license, now }: StepContext, { email, terms }: CommandOf<'issue'>): Outcome {
-  changeEnd(license, now, () => Object.assign(license, { email, is_issued: true, ...terms }));
+  changeAndRecordEnd(license, now, () => Object.assign(license, { email, is_issued: true, ...terms }));
   return { result: '201' };
 }
 
 function report({ license, now }: StepContext, { email, status }: CommandOf<'report'>): Outcome {
-  changeEnd(license, now, () => {
+  changeAndRecordEnd(license, now, () => {
     license.reports!.push(status);
     if (status === 'paid' && !license.is_issued) Object.assign(license, { email, is_issued: true });
   });
@@ -160,8 +160,8 @@ function activate({ license, now, observed }: StepContext, command: CommandOf<'a
 }
 
 /**
- * Whether an activation finds the license by its key and address. An active machine also finds it by the key with which it was
- * activated, and by any address if the address changed since then: a former address is not stored (docs/decisions/0028).
+ * Whether an activation finds the license by its key and address. An active machine also finds it by each key that was
+ * replaced since its activation, and by any address if the address changed since then: a former address is not stored (docs/decisions/0028).
  */
 function isKnown(license: License, { generation, email, machine }: CommandOf<'activate'>): boolean {
   const isItsKey = generation === license.generation;
@@ -185,7 +185,7 @@ function changeLicense({ license, now }: StepContext, { terms }: CommandOf<'chan
   if (terms.email !== undefined && license.email === null)
     return refusedOutcome('license_erased', 409, 'fix');
   const hasNewHolder = terms.email !== undefined && terms.email !== license.email;
-  changeEnd(license, now, () => Object.assign(license, terms));
+  changeAndRecordEnd(license, now, () => Object.assign(license, terms));
   if (hasNewHolder) deleteFormerHolderData(license, now);
   return { result: '200' };
 }

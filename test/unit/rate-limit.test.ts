@@ -54,7 +54,7 @@ test('a check refuses if the next attempt would be refused, and counts nothing',
   expect(retryAfter(() => limit.check('ada'))).toBe('60');
 });
 
-test('an attempt whose work fails is taken back, and counts while the work is done', async () => {
+test('an attempt whose work fails is taken back, and counts while the work runs', async () => {
   const limit = new RateLimit(2, 60);
   const work = Promise.withResolvers<string>();
   const attempt = limit.countUnlessFailed('ada', () => work.promise);
@@ -102,6 +102,7 @@ test('a client that has reached its limit is not forgotten, however many others 
 
 test('if all known clients have reached their limit, a new one is not limited, and the known ones stay limited', () => {
   const limit = new RateLimit(1, 60, 3);
+  // `d` is the new one: it is not refused, so the list has `counted` for it.
   expect(codesOf(limit, 'a', 'b', 'c', 'd', 'd')).toEqual(Array(5).fill('counted'));
   expect(codesOf(limit, 'a', 'b', 'c')).toEqual(Array(3).fill('too_many_requests'));
 });

@@ -9,7 +9,7 @@ import type { FastifyReply } from 'fastify';
 import { DataSource } from 'typeorm';
 import { problem } from '../../../src/http/problems/problem.js';
 import { ENTITIES, Manifest } from './entities.ts';
-import { ActivationController, HeartbeatController } from './idiomatic-client.ts';
+import { ActivationController, HeartbeatController } from './idiomatic-client-api.ts';
 import { LicensesController } from './idiomatic-portal.ts';
 import { databaseUrl, POOL_SIZE, loadVersions } from './shared.ts';
 

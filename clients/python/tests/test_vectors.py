@@ -99,7 +99,7 @@ class Confirmations(unittest.TestCase):
 
 
 def _check_key(test: unittest.TestCase, vector: Vector) -> None:
-    # `MOOR` is the prefix of the service, which a client does not know.
+    # A client does not know the prefix of the service, `MOOR`. It keeps any prefix as it was typed, also a misread one or none.
     if vector["canonical"] is None:
         with test.assertRaises(LicenseProblem) as raised:
             read_license_key(vector["text"])
@@ -132,6 +132,7 @@ def _check_machine_id(test: unittest.TestCase, vector: Vector) -> None:
         found: Optional[str] = read_machine_id(vector["platform"], lambda command: read(" ".join(command)), read)
     except MachineIdUnreadable as error:
         found = None
+        # An empty text is in each message, so another one is looked for.
         test.assertNotIn(vector["text"] or "UUID of an empty file", str(error))
     test.assertEqual(found, vector["machine_id"])
     test.assertEqual(found and machine_digest(found), vector["mch"])

@@ -42,7 +42,7 @@ export interface ShedResponses {
  * Refuses requests with `unavailable` by the load of the process, never by caller: no address, key or account is counted
  * (docs/contract.md#limits). Each request is checked twice: before Fastify receives it, when it may also wait for a slot, and when
  * its body has arrived. While the kernel's queue is long, a heartbeat on a new connection is also checked before it is parsed.
- * Probes and prepared responses are never refused. This must be called before other listeners of connections are added, because it
+ * Probes, and responses that are the same for each client (`PreparedRoute`), are never refused. This must be called before other listeners of connections are added, because it
  * replaces Node's own.
  */
 export function shedLoad(
@@ -86,7 +86,7 @@ export function shedLoad(
     requestQueue.end();
     done();
   });
-  // At the shutdown no request waits for a slot: only waiting times and `concurrentRequests` refuse requests.
+  // At the shutdown no request is refused because no slot is free, so that the requests that waited are answered.
   const refuseWithBody = (isBackground: boolean) => refuse(isBackground, isClosing);
   countRequests(fastify, load, refuseWithBody, () => {
     admission.answered();
@@ -107,8 +107,8 @@ function refuseOrWait(
     const { socket } = request;
     const isHeartbeat = isBackground(request);
     const respond = (refusal: Problem) => writer.respond(refusal, request, response);
-    // Only requests on connections that stay open wait. Refusing one does not lower the load, because a proxy sends the next request
-    // on the connection at once; a client that closes its connection sends no other.
+    // A request on a connection that stays open waits: if it were refused, a proxy would send the next request on that connection at
+    // once. A request on a connection that closes is refused, because no other one follows.
     const mayWait = response.shouldKeepAlive;
     const refusal = refuse(isHeartbeat, mayWait);
     const arrived = { isBackground: isHeartbeat, socket, response, begin, respond };

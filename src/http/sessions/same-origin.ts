@@ -3,8 +3,8 @@ import type { FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
 import { problem } from '../problems/problem.js';
 
-/** Marks a route that requires no session, such as a sign-in. */
-export const AllowedWithoutSession = Reflector.createDecorator<object>();
+/** Marks a route for which the guard reads no session, such as a sign-in. */
+export const SessionIgnored = Reflector.createDecorator<object>();
 
 /**
  * Marks a route that reads the session if there is one. Its handler gets undefined without a valid session. The browser logs each

@@ -83,7 +83,7 @@ export class DataMetrics implements MetricsSource {
     );
     registry.gauge(
       'mooring_licenses_without_address',
-      'Licenses that run without an e-mail address since a restore.',
+      'Licenses that have not ended, and whose address was erased again after a restore.',
       () => this.#state?.erasures.licenses_without_address,
     );
     registry.gauge(
@@ -113,7 +113,7 @@ export class DataMetrics implements MetricsSource {
     registry.gauge('mooring_mails_waiting', 'Mails that wait to be sent.', () => this.#state?.mail.waiting);
     registry.gauge(
       'mooring_mails_failing',
-      'Mails that could not be delivered so far.',
+      'Mails whose last attempt failed, including those that are given up.',
       () => this.#state?.mail.failed,
     );
     registry.gauge(

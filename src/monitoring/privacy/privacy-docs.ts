@@ -3,7 +3,7 @@ import { EXEMPT_TABLES, createRetentionPolicy } from '../../retention/policy.js'
 import { formatPeriod } from './privacy-data.js';
 
 /**
- * Creates the generated tables of `docs/privacy.md`, and its list of dimensions, by the name in their markers.
+ * Creates the generated tables of `docs/privacy.md`, and its list of what weekly counts count, by the name in their markers.
  * @param taxRetentionYears the default of the setting
  */
 export function privacyTables(taxRetentionYears: number): Record<string, string> {

@@ -3,11 +3,7 @@ import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
 import { problem } from '../../http/problems/problem.js';
-import {
-  AllowedWithoutSession,
-  requireSameOrigin,
-  SessionOptional,
-} from '../../http/sessions/same-origin.js';
+import { SessionIgnored, requireSameOrigin, SessionOptional } from '../../http/sessions/same-origin.js';
 import { StaffIdentity, type AuthenticatedStaff } from './staff-identity.js';
 
 type RequestOfStaff = FastifyRequest & { staff?: AuthenticatedStaff };
@@ -43,7 +39,7 @@ export class StaffGuard implements CanActivate {
     // The origin is checked first, so that the page of another site cannot find out whether a staff member is signed in.
     requireSameOrigin(request, this.config);
     const route = context.getHandler();
-    if (this.reflector.get(AllowedWithoutSession, route)) return true;
+    if (this.reflector.get(SessionIgnored, route)) return true;
     const isSessionOnly = this.reflector.getAllAndOverride(SessionOnly, [route, context.getClass()]);
     const staff =
       (await this.identity.findBySession(request)) ??

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DataSource } from 'typeorm';
 import { Config } from '../../core/config.js';
 import { readCookie, setCookie } from '../../http/sessions/cookies.js';
-import { AllowedWithoutSession } from '../../http/sessions/same-origin.js';
+import { SessionIgnored } from '../../http/sessions/same-origin.js';
 import { Sessions } from '../../http/sessions/sessions.js';
 import { LinkRequest } from './link-sign-in.dto.js';
 import { StaffGuard } from '../identity/staff.guard.js';
@@ -21,7 +21,7 @@ export class LinkSignInController {
   ) {}
 
   @Post()
-  @AllowedWithoutSession()
+  @SessionIgnored()
   @HttpCode(204)
   async signIn(
     @Body() { link }: LinkRequest,

@@ -5,7 +5,7 @@ import { Config } from '../../core/config.js';
 import { RawMember } from '../../http/parsing/member.js';
 import { FieldPipe } from '../../http/parsing/members.pipe.js';
 import { setCookie, readCookie, clearCookie } from '../../http/sessions/cookies.js';
-import { AllowedWithoutSession } from '../../http/sessions/same-origin.js';
+import { SessionIgnored } from '../../http/sessions/same-origin.js';
 import { CHALLENGE_LIFETIME_MINUTES } from './passkey-challenges.js';
 import { PasskeySignIn } from './passkey-sign-in.js';
 import { passkeyAnswerField, type PasskeyAnswer } from './passkeys.dto.js';
@@ -21,7 +21,7 @@ export class PasskeySignInController {
   ) {}
 
   @Post('options')
-  @AllowedWithoutSession()
+  @SessionIgnored()
   @HttpCode(200)
   async options(@Res({ passthrough: true }) reply: FastifyReply) {
     const { id, options } = await this.passkeys.createOptions();
@@ -30,7 +30,7 @@ export class PasskeySignInController {
   }
 
   @Post()
-  @AllowedWithoutSession()
+  @SessionIgnored()
   @HttpCode(204)
   async signIn(
     @RawMember('response', new FieldPipe(passkeyAnswerField)) response: PasskeyAnswer,

@@ -38,7 +38,7 @@ export function useIsOffline(): boolean {
   return known;
 }
 
-/** Calls the `handle` of the latest render when this device has a connection again, also before the effects of that render. */
+/** Calls the `handle` of the latest render when this device has a connection again. */
 export function useReconnection(handle: () => void): void {
   const latest = useRef(handle);
   latest.current = handle;

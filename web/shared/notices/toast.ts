@@ -9,7 +9,7 @@ const region = document.createElement('div');
 region.className = 'toasts';
 region.popover = 'manual';
 region.role = 'region';
-// The style sheet leaves this height below what toasts must not cover.
+// The style sheet keeps this height free below dialogs and the focused element, so that toasts do not cover them.
 new ResizeObserver(() =>
   document.documentElement.style.setProperty('--toasts-height', `${region.getBoundingClientRect().height}px`),
 ).observe(region);

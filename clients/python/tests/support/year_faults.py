@@ -106,7 +106,7 @@ def _forget_tokens(service: MisbehavingService, _: random.Random) -> None:
     service.forget_tokens()
 
 
-def _forget_some_tokens(service: MisbehavingService, chance: random.Random) -> None:
+def _forget_tokens_before_some_heartbeats(service: MisbehavingService, chance: random.Random) -> None:
     # The tokens are lost before three of ten heartbeats.
     def answer(exchange: Exchange) -> None:
         if chance.random() < 0.3:
@@ -126,6 +126,6 @@ FAULT_ACTIONS: Sequence[FaultAction] = [
     _wrong_interval,
     lose_activation,
     _forget_tokens,
-    _forget_some_tokens,
+    _forget_tokens_before_some_heartbeats,
     serve_invalid_manifests,
 ]
