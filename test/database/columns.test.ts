@@ -110,12 +110,16 @@ test.each([
   [
     `comment on column staff.email is ' '`,
     ['staff.email'],
-    `comment on column staff.email is 'E-mail address.'`,
+    `comment on column staff.email is 'E-mail address, which names the staff member in the audit trail.'`,
   ],
 ])('after `%s` the missing description is found', async (plant, found, undo) => {
-  await service.sql(plant);
-  expect(await findUndescribed()).toEqual(found);
-  await service.sql(undo);
+  try {
+    await service.sql(plant);
+    expect(await findUndescribed()).toEqual(found);
+  } finally {
+    await service.sql(undo);
+  }
+  expect(await findUndescribed()).toEqual([]);
 });
 
 test.each(['telemetry', 'telemetry_inbox', 'telemetry_inbox_draining'])(

@@ -149,7 +149,8 @@ test('with sslmode=disable no TLS is requested', async () => {
   const plain = await terminal.run(['status'], {
     env: { DATABASE_URL: postgres.url({ sslmode: 'disable' }) },
   });
-  expect([plain.code, postgres.seen]).toEqual([1, { secure: 0, plain: expect.any(Number) }]);
+  expect([plain.code, postgres.seen.secure]).toEqual([1, 0]);
+  expect(postgres.seen.plain).toBeGreaterThan(0);
 });
 
 test('a query over TLS fails if the server stops answering', async () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import type { ErasureView } from '../../src/erasure/erasure.view.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
+import { parseMail } from '../mail/message.js';
 import { query } from '../support/databases/replica-harness.js';
 import { AUDIT_CONTEXT, createDatabase, type Service, type TestDatabase } from '../support/harness.js';
 import { formsOfText, type Form } from '../support/leak-search.js';
@@ -86,45 +87,18 @@ export function formsOfMachine(id: string): Form[] {
 export async function outbox(service: Pick<Service, 'dataDir'>): Promise<Mail[]> {
   const directory = join(service.dataDir, 'outbox');
   const files = (await readdir(directory).catch(() => [])).filter((name) => name.endsWith('.eml'));
-  return Promise.all(files.map(async (name) => parseMail(await readFile(join(directory, name), 'latin1'))));
+  return Promise.all(
+    files.map(async (name) => {
+      const { headers, text } = parseMail(await readFile(join(directory, name), 'latin1'));
+      return { to: headers['to']!, subject: headers['subject']!, text };
+    }),
+  );
 }
 
 export interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
-}
-
-function parseMail(raw: string): Mail {
-  // The first part is the plain text.
-  const [, part = ''] = raw.split(/^--.+$/m);
-  const [head = '', ...body] = part.trimStart().split('\n\n');
-  return {
-    to: /^To: <?([^<>\n]+)>?$/m.exec(raw)?.[1] ?? '',
-    subject: decodeWords(/^Subject: (.*(?:\n .*)*)$/m.exec(raw)?.[1]?.replaceAll(/\n /g, ' ') ?? ''),
-    text: decodeBody(head, body.join('\n\n')),
-  };
-}
-
-/** Decodes the encoded words of a header (RFC 2047). Space between two of them is not part of the text. */
-function decodeWords(header: string): string {
-  const words = header.replaceAll(/(=\?utf-8\?[qb]\?[^?]*\?=)\s+(?==\?)/gi, '$1');
-  return words.replaceAll(/=\?utf-8\?([qb])\?([^?]*)\?=/gi, (_word, encoding: string, text: string) => {
-    if (encoding.toLowerCase() === 'b') return Buffer.from(text, 'base64').toString();
-    const bytes = text
-      .replaceAll('_', ' ')
-      .replaceAll(/=([0-9A-F]{2})/gi, (_code, hex: string) => String.fromCharCode(parseInt(hex, 16)));
-    return Buffer.from(bytes, 'latin1').toString();
-  });
-}
-
-function decodeBody(head: string, body: string): string {
-  if (/base64/i.test(head)) return Buffer.from(body, 'base64').toString();
-  if (!/quoted-printable/i.test(head)) return body;
-  const bytes = body
-    .replaceAll('=\n', '')
-    .replaceAll(/=([0-9A-F]{2})/g, (_match, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-  return Buffer.from(bytes, 'latin1').toString();
 }
 
 /** Waits until all mails with a stored recipient are sent. @returns the sent mails to `email` whose subject matches */

@@ -9,18 +9,20 @@ import { report, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 import { temporaryFolder } from '../support/folders.js';
 import { afterThisFile } from '../support/of-this-file.js';
 
-/** After this many refused connections both worker pools have ended and have tried to reconnect. */
-const REFUSED_CONNECTIONS = 8;
+/** The name of the connection with which a worker pool starts. Each pool has one of them at a time. */
+const START_CONNECTION = 'mooring (jobs)';
+const WORKER_POOLS = 2;
 
-/** A TCP forwarder to PostgreSQL. When it is shut, it closes all connections, and refuses and counts new ones. */
+/** A TCP forwarder to PostgreSQL. When it is shut, it closes all connections, and answers no new ones. */
 class Forwarder {
   #isShut = false;
   readonly #sockets = new Set<Socket>();
+  /** While it is shut: the connections with which a worker pool tries to start. */
+  readonly #starts = new Set<Socket>();
   readonly #events = new EventEmitter();
   readonly #server = createServer((serviceSocket) => {
     if (this.#isShut) {
-      serviceSocket.on('error', () => undefined).destroy();
-      this.#events.emit('refused');
+      this.#refuse(serviceSocket);
       return;
     }
     const databaseSocket = connect(this.targetPort, '127.0.0.1');
@@ -38,16 +40,27 @@ class Forwarder {
 
   shut(): void {
     this.#isShut = true;
-    for (const socket of this.#sockets) socket.destroy();
+    for (const socket of [...this.#sockets, ...this.#starts]) socket.destroy();
   }
 
   open(): void {
     this.#isShut = false;
+    for (const socket of this.#starts) socket.destroy();
   }
 
-  /** Waits until this many more connections were refused. */
-  async untilRefused(count: number): Promise<void> {
-    for (let left = count; left > 0; left -= 1) await once(this.#events, 'refused');
+  /** Waits until this many worker pools try to start at the same time. */
+  async untilStarting(pools: number): Promise<void> {
+    while (this.#starts.size < pools) await once(this.#events, 'starting');
+  }
+
+  /** Closes a connection, unless a worker pool tries to start with it: then it is not answered. */
+  #refuse(socket: Socket): void {
+    socket.on('error', () => undefined).on('close', () => this.#starts.delete(socket));
+    socket.once('data', (startup) => {
+      if (!startup.includes(START_CONNECTION)) return socket.destroy();
+      this.#starts.add(socket);
+      this.#events.emit('starting');
+    });
   }
 
   close(): void {
@@ -96,11 +109,11 @@ test('after an outage of the database the same process sends the mail that was b
   await sell('under-way@example.com');
   await stalled;
   forwarder.shut();
-  const refused = forwarder.untilRefused(REFUSED_CONNECTIONS);
   smtp.behave();
   // The mail server has the mail, but the service cannot record this.
   const first = await untilMailTo('under-way@example.com');
-  await refused;
+  // Both pools have ended.
+  await forwarder.untilStarting(WORKER_POOLS);
   forwarder.open();
   const again = await smtp.untilAccepted(
     (mail) => mail !== first && mail.to.includes('under-way@example.com'),

@@ -131,6 +131,22 @@ test('a refund ends a license whose buyer was erased, and is accepted if the lic
   });
 });
 
+test.each(['disputed', 'refunded'] as const)(
+  'the first report %s of a purchase whose license was deleted is recorded, and creates no license',
+  async (status) => {
+    const transaction_id = `deleted-${status}`;
+    await sendReport(service, transaction_id, 'paid');
+    const { license_id } = (await readPurchase(service, transaction_id))!;
+    const sent = (await mails(service)).length;
+    await service.sql('delete from license where id = $1', [license_id]);
+    const licenses = await service.sql('select id from license order by id');
+    expect((await sendReport(service, transaction_id, status)).status).toBe(204);
+    expect(await readPurchase(service, transaction_id)).toMatchObject({ state: status, license_id: null });
+    expect(await service.sql('select id from license order by id')).toEqual(licenses);
+    expect((await mails(service)).length).toBe(sent);
+  },
+);
+
 test('a purchase whose row was deleted and that is reported as paid again keeps its license, and no mail is sent', async () => {
   await sendReport(service, 'old', 'paid');
   const before = (await readPurchase(service, 'old'))!;

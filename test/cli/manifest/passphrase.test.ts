@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';
 import { manifestCommands } from '../../../src/cli/manifest/manifest.js';
@@ -48,6 +50,17 @@ const sign = (fd3: string, ...keys: string[]) =>
   );
 const wrongPassphrase = (file: string) => `The passphrase does not open ${terminal.file(file)}.\n`;
 
+/** A module with which a program writes a line to standard error after it has begun to read standard input, which has no data. */
+const SAYS_WHEN_IT_READS = `
+  const { get } = Object.getOwnPropertyDescriptor(process, 'stdin');
+  Object.defineProperty(process, 'stdin', {
+    get() {
+      const stdin = get.call(process);
+      stdin.once('newListener', () => setImmediate(() => console.error('reads')));
+      return stdin;
+    },
+  });`;
+
 describe('--passphrase-fd', () => {
   test('reads a line for each encrypted key, in the order of the keys', async () => {
     const run = await sign(`${PASSPHRASE}\r\n${OTHER_PASSPHRASE}\r\n`, 'one.pem', 'two.pem', 'other.pem');
@@ -90,13 +103,16 @@ describe('--passphrase-fd', () => {
 
 test('--passphrase-fd 0 waits for a program that writes the passphrase later, such as a password manager', async () => {
   const args = signArgsWithoutKey('1.0.0', '--first', '--key', 'one.pem', '--passphrase-fd', '0', '--json');
-  const command = `(sleep 3; echo '${PASSPHRASE}') | "$0" "$@"`;
-  const { status, stderr } = spawnSync('sh', ['-c', command, process.execPath, CLI, ...args], {
-    cwd: terminal.dir,
-    env: ENVIRONMENT,
-    encoding: 'utf8',
-  });
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  const NODE_OPTIONS = `--import "data:text/javascript,${encodeURIComponent(SAYS_WHEN_IT_READS)}"`;
+  const command = terminal.start(CLI, args, { ...WITHOUT_SERVER, NODE_OPTIONS });
+  const ended = once(command, 'close');
+  command.stdio[3]!.destroy();
+  const output = text(command.stdout!);
+  // A command that does not wait ends before it has written this.
+  await Promise.race([once(command.stderr!, 'data'), ended]);
+  command.stdin!.end(`${PASSPHRASE}\n`);
+  expect(await ended).toEqual([0, null]);
+  await expectVerifiedByOpenssl(JSON.parse(await output), terminal.one);
 });
 
 test('no option has a passphrase as its value, because every user of the machine could see it', async () => {
