@@ -26,16 +26,31 @@ export const INSUFFICIENT_PRIVILEGE = '42501';
 /** The SQLSTATE of a table that cannot be created, because the search path has no schema that exists and that the role may use. */
 export const NO_SCHEMA = '3F000';
 
+/** The SQLSTATE of a write to a database that accepts none. */
+export const READ_ONLY = '25006';
+/** Why a database cannot be used at the moment, by SQLSTATE, with the remedy. Of other errors only the code is known. */
+const OUTAGES: Readonly<Record<string, string>> = {
+  [READ_ONLY]:
+    'accepts no writes (25006): if it is a standby, give its primary in DATABASE_URL, otherwise reset default_transaction_read_only (docs/operations/failover.md)',
+  '53300':
+    'has no free connection (53300): end other connections, or raise the limit of the server, the database or the role (docs/operations/load-and-limits.md)',
+};
+
 /** Why a server refused the role, the password, the database or a right, by SQLSTATE. `refusal` replaces the `{…}`. */
 const REFUSALS: Readonly<Record<string, string>> = {
   '28P01': 'PostgreSQL at {address} refuses the password of the role {role}: correct it in {setting}',
   '28000':
     'PostgreSQL at {address} refuses the role {role}: create it, or allow it in pg_hba.conf, or correct {setting}',
   '3D000': 'PostgreSQL at {address} has no database {database}: create it, or correct {setting}',
-  [INSUFFICIENT_PRIVILEGE]:
-    'The role {role} lacks a right in the database {database} at {address}: make it the owner, or correct {setting} (docs/operations/install.md)',
+  [INSUFFICIENT_PRIVILEGE]: 'The role {role} lacks a right in the database {database} at {address}: {remedy}',
   [NO_SCHEMA]:
     'The search_path of the role {role} names no schema in the database {database} at {address} that it may use: correct it for the role, for the database or in {setting}',
+};
+/** What helps a role that lacks a right. The role of a replica may read a few columns only. */
+const RIGHTS_REMEDIES: Readonly<Record<DatabaseSetting, string>> = {
+  DATABASE_URL: 'make it the owner, or correct DATABASE_URL (docs/operations/install.md)',
+  DATABASE_READ_URL:
+    'grant it on the primary, or correct DATABASE_READ_URL (docs/operations/replicas.md#setup)',
 };
 /** The message of `pg` for a server that asks for a password if the URL has none. The error has no code. */
 const NO_PASSWORD = /client password must be a string/;
@@ -71,11 +86,19 @@ function refusal(text: string, databaseUrl: string, setting: DatabaseSetting, ca
   const parts: Record<string, string> = {
     address: databaseAddress(databaseUrl),
     setting,
+    remedy: RIGHTS_REMEDIES[setting],
     role: decodeURIComponent(url.username) || 'of the system user',
     database: decodeURIComponent(url.pathname.slice(1)) || 'of the role',
   };
   const sentence = text.replaceAll(/\{(\w+)\}/g, (_all, part: string) => parts[part]!);
   return new ConfigError(`${sentence}.`, { cause });
+}
+
+/** Describes in a sentence a database that cannot be used at the moment, with the remedy. */
+export function outageText(error: unknown, databaseUrl: string): string {
+  const code = connectionErrorCode(error);
+  const text = OUTAGES[code] ?? `does not answer (${code}): start it, or correct DATABASE_URL`;
+  return `The database at ${databaseAddress(databaseUrl)} ${text}.`;
 }
 
 /** Returns the code of a failed connection, such as ECONNREFUSED, for messages; without a code, the text of the error. */

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { ConfigError } from '../core/config.js';
+import { READ_ONLY } from './access-errors.js';
 import { jobsPool, maintenanceDataSource, withMaintenanceConnection } from './data-source.js';
 import { tryLock } from './locks.js';
 import { refusePooler } from './pooler.js';
@@ -47,26 +48,47 @@ async function migrateJobs(url: string): Promise<void> {
   }
 }
 
-/** @throws ConfigError if the URL leads to a pooler, to an old server, or to a database of a version before the first release */
+/**
+ * @throws ConfigError if the URL leads to a pooler, to an old server, to a database with another encoding than UTF8, or to one of a
+ *   version before the first release @throws ReadOnlyDatabase
+ */
 export async function requireUsableDatabase(dataSource: DataSource): Promise<void> {
   await refusePooler(dataSource);
-  await refuseOldServer(dataSource);
+  await refuseServer(dataSource);
   await refusePrereleaseSchema(dataSource);
 }
 
 /** The oldest major version of PostgreSQL that Mooring uses (docs/operations/install.md). */
 const REQUIRED_POSTGRES_MAJOR = 15;
 
-/** @throws ConfigError if the server is older than REQUIRED_POSTGRES_MAJOR */
-async function refuseOldServer(dataSource: DataSource): Promise<void> {
-  const { version } = await queryOne<{ version: string }>(
-    dataSource,
-    "select current_setting('server_version') as version",
-  );
-  if (parseInt(version, 10) >= REQUIRED_POSTGRES_MAJOR) return;
-  throw new ConfigError(
-    `Mooring needs PostgreSQL ${REQUIRED_POSTGRES_MAJOR} or later, and DATABASE_URL leads to version ${version}: upgrade the server.`,
-  );
+/** The error of a database that accepts no writes, such as a standby. It is temporary, because a standby may be promoted. */
+class ReadOnlyDatabase extends Error {
+  readonly code = READ_ONLY;
+}
+
+const READ_SERVER = `
+  select current_setting('server_version') as version, current_setting('server_encoding') as encoding,
+    current_setting('transaction_read_only')::boolean as is_read_only`;
+
+/**
+ * @throws ConfigError if the server is older than REQUIRED_POSTGRES_MAJOR, or if the database lacks characters that labels may have
+ * @throws ReadOnlyDatabase
+ */
+async function refuseServer(dataSource: DataSource): Promise<void> {
+  const { version, encoding, is_read_only } = await queryOne<{
+    version: string;
+    encoding: string;
+    is_read_only: boolean;
+  }>(dataSource, READ_SERVER);
+  if (parseInt(version, 10) < REQUIRED_POSTGRES_MAJOR)
+    throw new ConfigError(
+      `Mooring needs PostgreSQL ${REQUIRED_POSTGRES_MAJOR} or later, and DATABASE_URL leads to version ${version}: upgrade the server.`,
+    );
+  if (encoding !== 'UTF8')
+    throw new ConfigError(
+      `The database of DATABASE_URL has the encoding ${encoding}: create it with encoding 'UTF8' template template0 (docs/operations/install.md).`,
+    );
+  if (is_read_only) throw new ReadOnlyDatabase('The database accepts no writes.');
 }
 
 /** @throws ConfigError if the database was created before the first release, with a different schema */

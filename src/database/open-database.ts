@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Config, ConfigError } from '../core/config.js';
-import { connectionErrorCode, databaseAddress } from './access-errors.js';
+import { connectionErrorCode, databaseAddress, outageText } from './access-errors.js';
 import { isTemporaryDatabaseError } from './temporary-errors.js';
 import { databaseRefusal } from './migration-rights.js';
 import { migrate } from './migrations.js';
@@ -95,12 +95,9 @@ export async function databaseFailure(error: unknown, url: string): Promise<unkn
   return refusal ?? (isTemporaryDatabaseError(error) ? new DatabaseUnavailable(url, error) : error);
 }
 
-/** The error of a start or a command whose database cannot be reached. Its message is one sentence with the host and the reason. */
+/** The error of a start or a command whose database cannot be used. Its message is one sentence with the host and the reason. */
 export class DatabaseUnavailable extends Error {
   constructor(url: string, cause: unknown) {
-    super(
-      `The database at ${databaseAddress(url)} does not answer (${connectionErrorCode(cause)}): start it, or correct DATABASE_URL.`,
-      { cause },
-    );
+    super(outageText(cause, url), { cause });
   }
 }

@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import { READ_ONLY } from './access-errors.js';
 import type { DatabaseHosts } from './database-hosts.js';
 import { readHost } from './host-answer.js';
 
@@ -9,8 +10,6 @@ export interface ParameterStatus {
 
 type ConnectCallback = (error: Error | null, client?: Client) => void;
 
-/** The SQLSTATE of a write to a server that has become read-only. */
-const READ_ONLY = '25006';
 /** PostgreSQL reports these settings at the start of a connection and on each change. */
 const NOT_WRITABLE: Readonly<Record<string, string>> = {
   in_hot_standby: 'the server is a standby',

@@ -8,6 +8,14 @@ const CERTIFICATE = /CERT|^UNABLE_TO_|^(INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_E
 /** The error codes for other failures of a TLS handshake. */
 const HANDSHAKE = /^(ERR_SSL_|EPROTO$)/;
 
+/** What helps, by the code of a failed handshake. Every other code means that the authority of the certificate is not known. */
+const TLS_REMEDIES: readonly (readonly [code: RegExp, remedy: string])[] = [
+  [/ALTNAME_INVALID|HOSTNAME_MISMATCH/, 'use the host name for which the server’s certificate is issued'],
+  [/CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/, 'renew the server’s certificate, or correct the clock'],
+  [HANDSHAKE, 'check the server’s TLS settings'],
+  [/./, 'check the server’s certificate, and give the file of its authority as sslrootcert'],
+];
+
 /** Whether a connection to the database failed because the server has no TLS, or because of its certificate or the handshake. */
 export function isTlsFailure({ message, code }: { message: string; code?: unknown }): boolean {
   return message === NO_TLS || (typeof code === 'string' && (CERTIFICATE.test(code) || HANDSHAKE.test(code)));
@@ -20,9 +28,10 @@ export function isTlsFailure({ message, code }: { message: string; code?: unknow
  */
 export function tlsError(cause: DriverError, setting: string): ConfigError | null {
   if (!isTlsFailure(cause)) return null;
+  const code = String(cause.code);
   const reason =
     cause.message === NO_TLS
       ? 'requires TLS, which the server does not offer: enable TLS on the server, or add sslmode=disable in a private network'
-      : `requires TLS, which failed (${String(cause.code)}): check the server’s certificate, and give the file of its authority as sslrootcert`;
+      : `requires TLS, which failed (${code}): ${TLS_REMEDIES.find(([codes]) => codes.test(code))![1]}`;
   return new ConfigError(`${setting} ${reason} (docs/operations/tls.md).`, { cause });
 }

@@ -399,6 +399,17 @@ describe('a start would fail with the same sentence:', () => {
     expect(checks).toContainEqual(expect.objectContaining({ status: 'ok', check: 'role' }));
   });
 
+  test('a database whose encoding lacks characters of labels', async () => {
+    await admin.query(`create database ${name}_latin1 encoding 'LATIN1' locale 'C' template template0`);
+    const pathname = `/${name}_latin1`;
+    expect(
+      await failureOfBoth({ DATABASE_URL: Object.assign(new URL(database.url), { pathname }).href }),
+    ).toBe(
+      "The database of DATABASE_URL has the encoding LATIN1: create it with encoding 'UTF8' template template0 (docs/operations/install.md).",
+    );
+    await admin.query(`drop database ${name}_latin1 with (force)`);
+  });
+
   test('LOGO_FILE missing', async () => {
     expect(await failureOfBoth({ LOGO_FILE: terminal.file('none.png') })).toMatch(
       /^LOGO_FILE cannot be read: /,
@@ -437,6 +448,15 @@ describe('another fault is one line with the remedy, and the exit code is 1:', (
       /^The replica at 127\.0\.0\.1:9 does not answer \(ECONNREFUSED\): start it, or correct DATABASE_READ_URL\.$/,
     ],
     [
+      'a database that accepts no writes, such as a standby',
+      () => {
+        const url = new URL(database.url);
+        url.searchParams.set('options', '-c default_transaction_read_only=on');
+        return { DATABASE_URL: url.href };
+      },
+      /^The database at .* accepts no writes \(25006\): if it is a standby, give its primary in DATABASE_URL, otherwise reset default_transaction_read_only/,
+    ],
+    [
       'a mail server that does not run',
       () => ({ SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'a@example.com' }),
       /^SMTP_URL cannot be used, because the mail server cannot be reached \(ECONNREFUSED\): correct it, or start the server/,
@@ -446,6 +466,20 @@ describe('another fault is one line with the remedy, and the exit code is 1:', (
     expect(failures.map(({ text }) => text)).toEqual([expect.stringMatching(sentence)]);
     expect(code).toBe(1);
   });
+});
+
+test('a role without a free connection is named', async () => {
+  const role = `full_${randomBytes(6).toString('hex')}`;
+  await query(database.url, `create role ${role} login password 'x' connection limit 0`);
+  const url = Object.assign(new URL(database.url), { username: role, password: 'x' });
+  const { code, failures } = await diagnose({ DATABASE_URL: url.href });
+  await query(database.url, `drop role ${role}`);
+  expect(failures.map(({ text }) => text)).toEqual([
+    expect.stringMatching(
+      /^The database at .* has no free connection \(53300\): end other connections, or raise/,
+    ),
+  ]);
+  expect(code).toBe(1);
 });
 
 describe('a warning says what to do, and the exit code stays 0:', () => {

@@ -65,10 +65,8 @@ describe('a start and a command end with one sentence and exit code 2 if', () =>
   const ofOtherHost = makeCertificate('db.example.com');
   // This certificate was valid for half a day, which began yesterday.
   const expired = makeCertificate('127.0.0.1', 0.5);
-  const tlsFailed = (code: string) =>
-    new RegExp(
-      `^DATABASE_URL requires TLS, which failed \\(${code}\\): check .* sslrootcert \\(docs/.*\\)\\.\\n$`,
-    );
+  const tlsFailed = (code: string, remedy = 'check .* sslrootcert') =>
+    new RegExp(`^DATABASE_URL requires TLS, which failed \\(${code}\\): ${remedy} \\(docs/.*\\)\\.\\n$`);
   const NO_TLS =
     /^DATABASE_URL requires TLS, which the server does not offer: .* sslmode=disable .* \(docs\/.*\)\.\n$/;
 
@@ -102,9 +100,15 @@ describe('a start and a command end with one sentence and exit code 2 if', () =>
       ofOtherHost,
       'other-host.pem',
       {},
-      tlsFailed('ERR_TLS_CERT_ALTNAME_INVALID'),
+      tlsFailed('ERR_TLS_CERT_ALTNAME_INVALID', 'use the host name for which .* is issued'),
     ],
-    ['the certificate has expired', expired, 'expired.pem', {}, tlsFailed('CERT_HAS_EXPIRED')],
+    [
+      'the certificate has expired',
+      expired,
+      'expired.pem',
+      {},
+      tlsFailed('CERT_HAS_EXPIRED', 'renew .* certificate, or correct the clock'),
+    ],
   ])('%s', async (_name, certificate, file, parameters, sentence) => {
     writeCertificate('other-host.pem', ofOtherHost);
     writeCertificate('expired.pem', expired);

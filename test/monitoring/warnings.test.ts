@@ -1,7 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
-import { Service } from '../support/harness.js';
+import { connect, Service } from '../support/harness.js';
 import { whileLocked } from '../support/tables.js';
+
+const READ_ONLY_WARNING = 'The database accepts no writes: activations and all other changes receive 503.';
 
 let service: Service;
 beforeAll(async () => {
@@ -151,4 +154,27 @@ test('while the database does not answer, the only warning says so, and the inst
     'The database does not answer in time.',
   ]);
   expect(await warnings()).toEqual([]);
+});
+
+test('a database that accepts no writes causes a warning', async () => {
+  const url = new URL(service.databaseUrl);
+  const database = url.pathname.slice(1);
+  const admin = await connect(Object.assign(url, { pathname: '/postgres' }).href);
+  const setReadOnly = async (action: string) => {
+    await admin.query(`alter database "${database}" ${action}`);
+    await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
+      database,
+    ]);
+  };
+  const untilWarned = async (isWarned: boolean) => {
+    while ((await warnings()).includes(READ_ONLY_WARNING) !== isWarned) await pause(20);
+  };
+  try {
+    await setReadOnly('set default_transaction_read_only = on');
+    await untilWarned(true);
+  } finally {
+    await setReadOnly('reset default_transaction_read_only');
+    await admin.end();
+  }
+  await untilWarned(false);
 });

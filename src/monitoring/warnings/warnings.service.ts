@@ -6,6 +6,7 @@ import { applicableTexts } from '../../core/text.js';
 import { DatabaseHosts } from '../../database/database-hosts.js';
 import { hostWarnings } from '../../database/host-warnings.js';
 import { REQUEST_TIMEOUTS_MS } from '../../database/request-timeouts.js';
+import { queryOne } from '../../database/sql.js';
 import { withTimeout } from '../../database/timeout.js';
 import { Replica } from '../../heartbeat/replica.js';
 import { KeyRing } from '../../keys/tokens/key-ring.js';
@@ -34,6 +35,8 @@ export interface MonitoredState {
   readonly events: EventBacklog;
   /** False if the database was made with another LICENSE_KEY_SECRET. */
   readonly is_secret_current: boolean;
+  /** Whether the database accepts no writes, such as a standby. */
+  readonly is_read_only: boolean;
 }
 
 /**
@@ -74,7 +77,11 @@ export class WarningsService implements OnModuleInit {
     const events = await readEventBacklog(this.dataSource);
     const keys = this.licenseKeys;
     const is_secret_current = !keys || (await isSecretOfDatabase(this.dataSource, keys)) !== false;
-    return { ages, mail, erasures, events, is_secret_current };
+    const { is_read_only } = await queryOne<{ is_read_only: boolean }>(
+      this.dataSource,
+      `select current_setting('transaction_read_only')::boolean as is_read_only`,
+    );
+    return { ages, mail, erasures, events, is_secret_current, is_read_only };
   }
 
   /** The warnings, without personal data, within a second. Calls of this method read the database at most once a second. */
@@ -94,6 +101,9 @@ export class WarningsService implements OnModuleInit {
           ...this.mailWarnings(state.mail),
           ...this.eventWarnings(state.events),
           ...(state.is_secret_current ? [] : [otherSecretText(this.config)]),
+          ...(state.is_read_only
+            ? ['The database accepts no writes: activations and all other changes receive 503.']
+            : []),
         ]
       : ['The database does not answer in time.'];
     return [
