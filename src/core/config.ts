@@ -13,6 +13,7 @@ import {
   languageTag,
   mailAddress,
   publicKeys,
+  requireOtherPort,
   secret,
   staffToken,
   webhookSecret,
@@ -128,6 +129,7 @@ export class Config {
     this.isTombstoneFileGiven = tombstoneFile !== undefined;
     this.tombstoneFile = resolve(tombstoneFile ?? join(this.dataDir, 'erased.txt'));
     this.metricsPort = settings.integer('METRICS_PORT', { min: 0, max: 65535 }, undefined);
+    settings.check(() => requireOtherPort(this.metricsPort, this.port));
     this.shutdownDelaySeconds = settings.integer('SHUTDOWN_DELAY_SECONDS', { min: 0, max: 60 }, 0);
     this.#databaseUrl = settings.parse('DATABASE_URL', databaseUrl);
     this.#databaseReadUrl = settings.parse('DATABASE_READ_URL', databaseUrl);

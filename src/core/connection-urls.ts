@@ -9,12 +9,17 @@ LOOPBACK.addAddress('::1', 'ipv6');
 
 /** Whether a connection to this host stays on this machine: a loopback address, or a name of the domain `localhost` (RFC 6761). */
 export function isLoopbackHost(host: string): boolean {
-  const name = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  const name = withoutBrackets(host).toLowerCase();
   if (name === 'localhost' || name.endsWith('.localhost')) return true;
   const family = isIP(name);
   // `BlockList` checks an IPv4 address mapped into IPv6 as the IPv4 address.
   return family !== 0 && LOOPBACK.check(name, family === 4 ? 'ipv4' : 'ipv6');
 }
+
+/** Whether the host of a URL is an IP address. */
+export const isIpHost = (host: string): boolean => isIP(withoutBrackets(host)) !== 0;
+
+const withoutBrackets = (host: string): string => host.replace(/^\[(.*)\]$/, '$1');
 
 /** The mode that is used for each value of `sslmode`. `require` and `verify-ca` mean `verify-full`, as in pg 8. */
 const SSL_MODES: ReadonlyMap<string, string> = new Map([

@@ -84,3 +84,8 @@ export function publicKeys(name: string, text: string): string[] {
   if (keys.every((key) => PUBLIC_KEY.test(key))) return keys;
   throw new ConfigError(`${name} must be Ed25519 public keys in base64url, separated by commas.`);
 }
+
+/** Refuses one port for the metrics and for the service. A port of 0 is any free one. @throws ConfigError */
+export function requireOtherPort(metricsPort: number | undefined, port: number): void {
+  if (port !== 0 && metricsPort === port) throw new ConfigError('METRICS_PORT must differ from PORT.');
+}

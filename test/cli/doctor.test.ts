@@ -1,5 +1,8 @@
 import { generateKeyPairSync, randomBytes, type KeyObject } from 'node:crypto';
+import { once } from 'node:events';
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
@@ -9,6 +12,7 @@ import { publicJwk } from '../../src/keys/ed25519/ed25519.js';
 import { manifestBytes, signManifest } from '../../src/keys/manifests/signed-manifest.js';
 import { nextManifest } from '../../src/manifest/manifest.rules.js';
 import { SmtpServer } from '../mail/smtp-server.js';
+import { makeCertificate } from '../support/certificate.js';
 import { createDatabase, Service, connect } from '../support/harness.js';
 import { MAIN, Terminal, type Run } from '../support/processes/cli-harness.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
@@ -239,6 +243,11 @@ describe('a wrong setting is one line with the remedy, and the exit code is 2:',
       'METRICS_PORT in use',
       () => ({ METRICS_PORT: String(mailServer.port) }),
       /METRICS_PORT \d+ \(another program uses it\)/,
+    ],
+    [
+      'METRICS_PORT equal to PORT',
+      () => ({ METRICS_PORT: production.PORT }),
+      /^METRICS_PORT must differ from PORT\.$/,
     ],
     [
       'SMTP_URL with a wrong password',
@@ -539,6 +548,32 @@ describe('a warning says what to do, and the exit code stays 0:', () => {
       expect.stringMatching(/^A folder of LANGUAGES_DIR cannot be read, .*, ENOENT\): see docs/),
     );
   });
+
+  test('a PUBLIC_URL that does not answer as Mooring, with the reason', async () => {
+    const { key, cert } = makeCertificate('localhost');
+    const proxy = createServer({ key, cert }, (_request, response) => response.end()).listen(0, '127.0.0.1');
+    await once(proxy, 'listening');
+    const PUBLIC_URL = `https://localhost:${(proxy.address() as AddressInfo).port}`;
+    expect((await warningsOf({ PUBLIC_URL })).texts).toContainEqual(
+      `${PUBLIC_URL} has a certificate of an unknown authority (DEPTH_ZERO_SELF_SIGNED_CERT): correct it, or name the file of the authority in NODE_EXTRA_CA_CERTS.`,
+    );
+    writeFileSync(terminal.file('ca.pem'), cert);
+    const trusted = await warningsOf({ PUBLIC_URL, NODE_EXTRA_CA_CERTS: terminal.file('ca.pem') });
+    proxy.close();
+    const without = (reason: string) =>
+      `${PUBLIC_URL} does not answer as Mooring from this machine (${reason}): start the service and the proxy, or correct PUBLIC_URL.`;
+    expect(trusted.texts).toContainEqual(without('another answer'));
+    expect((await warningsOf({ PUBLIC_URL })).texts).toContainEqual(without('ECONNREFUSED'));
+  });
+
+  test.each(['http://127.0.0.1:9', 'http://[::1]:9'])(
+    'PUBLIC_URL with an IP address: %s',
+    async (PUBLIC_URL) => {
+      expect((await warningsOf({ PUBLIC_URL })).texts).toContainEqual(
+        `Browsers create no passkey for ${PUBLIC_URL}, an IP address: give PUBLIC_URL a host name, so that staff can sign in (docs/operations/staff.md).`,
+      );
+    },
+  );
 
   test('TOMBSTONE_FILE that is not set', async () => {
     const { texts } = await warningsOf({ TOMBSTONE_FILE: undefined });

@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { checkReplica } from '../../src/cli/doctor/database-checks.js';
+import { Report } from '../../src/cli/doctor/report.js';
+import { Config } from '../../src/core/config.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { migrate } from '../../src/database/migrations.js';
 import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
@@ -27,7 +30,7 @@ const { replica: PRODUCTION_REPLICA_TIMEOUT_MS } = LIMITS_OF_PRODUCTION;
 
 /** The grants of docs/operations/replicas.md for the role with which the service reads the replica. */
 const GRANTS = readFileSync('docs/operations/replicas.md', 'utf8')
-  .match(/grant select .* to mooring_reader;/g)!
+  .match(/grant .* to mooring_reader;/g)!
   .join('');
 
 let primary: FragilePostgres;
@@ -61,16 +64,20 @@ afterAll(() => {
   replica?.thaw();
 });
 
+/** Prepares the database as docs/operations/install.md and docs/operations/replicas.md say. */
 async function prepareDatabase(url: string): Promise<void> {
   await migrate(url);
-  await query(url, GRANTS);
+  const name = new URL(url).pathname.slice(1);
+  await query(url, `revoke all on database "${name}" from public`);
+  await query(url, GRANTS.replace('database mooring', `database "${name}"`));
 }
 
-const startService = async (databaseUrl = primary.url, replicaUrl = replica.url) => {
-  const url = new URL(replicaUrl);
-  Object.assign(url, { username: 'mooring_reader', password: 'a password' });
-  return Service.start({ databaseUrl, environment: { DATABASE_READ_URL: url.href } });
-};
+/** Returns the URL of a server with the role of the reader. */
+const readerUrl = (url: string) =>
+  Object.assign(new URL(url), { username: 'mooring_reader', password: 'a password' }).href;
+
+const startService = (databaseUrl = primary.url, replicaUrl = replica.url) =>
+  Service.start({ databaseUrl, environment: { DATABASE_READ_URL: readerUrl(replicaUrl) } });
 
 /** Creates a license with an activation. The replica may not have them before `waitUntilCaughtUp`. */
 async function createActivation() {
@@ -296,6 +303,28 @@ test('a DATABASE_READ_URL that leads to the primary is not used as a replica', a
   } finally {
     await alone.close();
   }
+});
+
+test('mooring doctor names the right that the role of the reader lacks', async () => {
+  const check = async () => {
+    await replica.waitUntilCaughtUp();
+    const [DATABASE_URL, DATABASE_READ_URL] = [primary.url, readerUrl(replica.url)];
+    const report = new Report();
+    await checkReplica(new Config({ NODE_ENV: 'development', DATABASE_URL, DATABASE_READ_URL }), report);
+    return report.findings;
+  };
+  expect(await check()).toEqual([expect.objectContaining({ status: 'ok', check: 'replica' })]);
+  await query(primary.url, 'revoke select (id, state) on purchase from mooring_reader');
+  expect(await check()).toEqual([
+    {
+      status: 'fail',
+      check: 'replica',
+      text: expect.stringMatching(
+        /^The role mooring_reader lacks a right in the database \w+ at .*: grant it on the primary, or correct DATABASE_READ_URL \(docs\/operations\/replicas\.md#setup\)\.$/,
+      ),
+    },
+  ]);
+  await query(primary.url, 'grant select (id, state) on purchase to mooring_reader');
 });
 
 test('a service that closes ends its connections to the replica', async () => {

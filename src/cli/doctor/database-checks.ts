@@ -10,6 +10,7 @@ import { requireMigrationRights } from '../../database/migration-rights.js';
 import { pendingMigrations, requireUsableDatabase } from '../../database/migrations.js';
 import { databaseFailure } from '../../database/open-database.js';
 import { queryOne, queryPrepared } from '../../database/sql.js';
+import { READ_ACTIVATIONS } from '../../heartbeat/activation-reads.js';
 import { readExistingLicenseKeys } from '../../keys/key-material.js';
 import { isSecretOfDatabase, otherSecretText } from '../../licenses/license-key-secret.js';
 import { findManifestContradictions } from '../../manifest/manifest-settings.js';
@@ -168,6 +169,8 @@ export async function checkReplica(config: Config, report: Report): Promise<void
       throw new ConfigError(
         'DATABASE_READ_URL leads to a replica of another server: give one of DATABASE_URL.',
       );
+    // This fails where heartbeats would, such as without the right to read a column.
+    await queryPrepared(pool, { name: 'read activations', text: READ_ACTIVATIONS, values: [[]] });
     report.ok('replica', `The replica at ${databaseAddress(url)} answers.`);
   } catch (error) {
     report.fail('replica', replicaError(error, url));

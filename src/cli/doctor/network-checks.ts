@@ -1,7 +1,9 @@
 import { Config, ConfigError } from '../../core/config.js';
+import { isIpHost } from '../../core/connection-urls.js';
 import { freePort } from '../../database/embedded/free-port.js';
 import { listenFailure } from '../../server/listen-failure.js';
 import { Mailer } from '../../mail/mailer.js';
+import { causeOf, certificateFault } from '../manifest/request-faults.js';
 import { CommandError } from '../terminal/output.js';
 import type { Report } from './report.js';
 
@@ -58,31 +60,34 @@ async function checkPort(setting: string, host: string, port: number, path?: str
 
 /** Requests a probe from PUBLIC_URL. Without an answer the check only warns, because nothing answers before the first start. */
 export async function checkPublicUrl({ publicUrl }: Config, report: Report): Promise<void> {
-  if (await isMooring(`${publicUrl}/health/live`))
-    report.ok('public URL', `${publicUrl} answers from this machine.`);
-  else
+  if (isIpHost(new URL(publicUrl).hostname))
     report.warn(
       'public URL',
-      `${publicUrl} does not answer as Mooring from this machine: start the service and the proxy, or correct PUBLIC_URL.`,
+      `Browsers create no passkey for ${publicUrl}, an IP address: give PUBLIC_URL a host name, so that staff can sign in (docs/operations/staff.md).`,
     );
+  const fault = await faultOf(`${publicUrl}/health/live`);
+  if (fault === null) return report.ok('public URL', `${publicUrl} answers from this machine.`);
+  const text = `${publicUrl} does not answer as Mooring from this machine (${causeOf(fault)}): start the service and the proxy, or correct PUBLIC_URL.`;
+  report.warn('public URL', certificateFault(publicUrl, fault) ?? text);
 }
 
 /** Whether Mooring answers on a port of this machine. */
-export function isMooringAt(host: string, port: number, path = '/health/live'): Promise<boolean> {
+export async function isMooringAt(host: string, port: number, path = '/health/live'): Promise<boolean> {
   const name = /^(0\.0\.0\.0|::)$/.test(host) ? 'localhost' : host.includes(':') ? `[${host}]` : host;
-  return isMooring(`http://${name}:${port}${path}`);
+  return (await faultOf(`http://${name}:${port}${path}`)) === null;
 }
 
-/** Whether a URL answers as a probe or the metrics of Mooring do. */
-async function isMooring(url: string): Promise<boolean> {
+/** Requests a URL. @returns null if it answers as a probe or the metrics of Mooring do, otherwise the error */
+async function faultOf(url: string): Promise<unknown> {
   try {
     const response = await fetch(url, {
       redirect: 'manual',
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
     const text = await response.text();
-    return response.ok && (text === '{"status":"ok"}' || text.includes('\nmooring_'));
-  } catch {
-    return false;
+    if (!response.ok) return new Error(`status ${response.status}`);
+    return text === '{"status":"ok"}' || text.includes('\nmooring_') ? null : new Error('another answer');
+  } catch (error) {
+    return error;
   }
 }
