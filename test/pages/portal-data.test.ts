@@ -99,6 +99,21 @@ test('the deletion dialog says what ends and what is kept, and a requested delet
   expect(await countWaitingErasures()).toBe(0);
 });
 
+test('with a wrong clock of the device, a deletion can be cancelled, and a license has not expired', async () => {
+  await service.sql(`update license set expires_at = '2096-02-12', on_expiry = 'stop' where email = $1`, [
+    license.email,
+  ]);
+  const page = await browser.openPage(origin, { now: '2096-03-01T12:00:00Z' });
+  await openByCode(page, origin, service, license.email);
+  await page.getByRole('heading', { level: 1, name: '1 of 1 machines in use' }).waitFor();
+  await expectText(page, 'Runs through 11 February 2096');
+  await page.getByRole('button', { name: 'Delete my data …' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete my data' }).click();
+  await expectText(page, 'It runs on 13 February 2096 at 12:00 UTC. Until then you can take it back.');
+  await page.getByRole('button', { name: 'Take it back' }).click();
+  await expectAnnounced(page, 'Taken back. Nothing is deleted.');
+});
+
 test('after a sign-in by license key nothing can be downloaded or deleted, until the holder signs in with a code', async () => {
   // Other callers have used up the daily limit of codes for this address. A session by license key has a limit of its own.
   const askAsOthers = () =>

@@ -290,12 +290,21 @@ test('a page that stays open shows the license after its link has expired', asyn
   const page = await openByKey(browser, origin, license, new URL(json['release_url'] as string).hash);
   await machineRow(page, 'Old Mac').waitFor();
   // The page forgets the link ten minutes after its expiry. The new label shows that the license was read again.
-  await page.clock.setFixedTime(service.clock.now().getTime() + 21 * 60_000);
+  service.clock.advance(21 * 60_000);
   await service.sql(`update activation set hostname_hint = 'Older Mac' where id = $1`, [
     license.activation_id,
   ]);
   await focusWindow(page);
   await machineRow(page, 'Older Mac').waitFor();
+});
+
+test('a link is also followed if the clock of the device is wrong by hours', async () => {
+  const { json } = await service.activate(await issueFullLicense(), 'new');
+  for (const hours of [-12, 12]) {
+    const now = new Date(service.clock.now().getTime() + hours * 3_600_000).toISOString();
+    const page = await browser.openPage(origin, { now, path: json['release_url'] as string });
+    await page.getByRole('heading', { level: 1, name: 'All machines of your license are in use' }).waitFor();
+  }
 });
 
 test('a link that has expired says so and leads to the usual sign-in', async () => {

@@ -10,5 +10,11 @@ export async function startForBrowser(
   const port = await freePort();
   const environment = { PORT: String(port), ...options.environment };
   const service = await Service.start({ ...options, environment });
+  // A page reads the time of the service from this header, for which Node would use its own clock.
+  service.app
+    .getHttpServer()
+    .prependListener('request', (_request, response) =>
+      response.setHeader('date', service.clock.now().toUTCString()),
+    );
   return { service, origin: `http://localhost:${port}`, browser };
 }

@@ -1,6 +1,7 @@
 import { useAction } from '../shared/forms/action.js';
 import { Button } from '../shared/forms/button.js';
 import { formatTime, formatUtcDay } from '../shared/dates/dates.js';
+import { serviceTime } from '../shared/dates/service-time.js';
 import { Notice } from '../shared/notices/notice.js';
 import { t } from '../shared/texts/text.js';
 import { toast } from '../shared/notices/toast.js';
@@ -21,7 +22,7 @@ export function ErasureNotice({ erasure }: { erasure: WaitingErasure }) {
       update({ ...holder, erasure: null }, 'headline');
       toast(messages.data.takenBack);
     });
-  const isWaiting = Date.parse(erasure.runs_at) > Date.now();
+  const isWaiting = Date.parse(erasure.runs_at) > serviceTime();
   return (
     <Notice kind="warning">
       <p id="erasure">

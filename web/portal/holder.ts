@@ -1,10 +1,11 @@
 import type { HolderLicense, HolderLicensesAnswer } from '../shared/api/api-types.js';
+import { serviceTime } from '../shared/dates/service-time.js';
 
 /** The status that the page shows for a license. Unlike the `status` of the service, it depends on the expiry. */
 export type DisplayStatus = HolderLicense['status'] | 'expired' | 'updates_ended';
 
 export function displayStatus({ status, expires_at, on_expiry }: HolderLicense): DisplayStatus {
-  if (status !== 'active' || !expires_at || Date.parse(expires_at) > Date.now()) return status;
+  if (status !== 'active' || !expires_at || Date.parse(expires_at) > serviceTime()) return status;
   return on_expiry === 'stop' ? 'expired' : 'updates_ended';
 }
 

@@ -59,10 +59,10 @@ export function Portal() {
   /** @param fallback the id of the element that gets the focus if the load fails, or if `elementToFocus` returns none */
   const load = async (fallback?: string) => {
     setStage('waiting');
-    await readHolder().then(
-      (found) => show(found, elementToFocus(found) ?? fallback),
-      (error) => show(failedStage(error), fallback),
-    );
+    const next = await readHolder().catch(failedStage);
+    // The answer tells the time of the service, on which it depends whether the link has expired.
+    setHint(releaseHint());
+    show(next, (typeof next === 'object' && elementToFocus(next)) || fallback);
   };
   // The button that tries again disappears, and its focus with it.
   const retry = () => void load('headline');

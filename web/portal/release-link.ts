@@ -1,4 +1,5 @@
 import type { HolderActivation, HolderLicense } from '../shared/api/api-types.js';
+import { serviceTime } from '../shared/dates/service-time.js';
 import { freePlaces, isUsable } from './holder.js';
 
 /**
@@ -17,7 +18,7 @@ const LIFETIME_MS = 10 * 60_000;
  */
 export function releaseHint(): string | null {
   const hint = memberOfUrl('release');
-  return hint !== null && Date.now() > issuedAt(hint) + 2 * LIFETIME_MS ? null : hint;
+  return hint !== null && serviceTime() > issuedAt(hint) + 2 * LIFETIME_MS ? null : hint;
 }
 
 /** The machine that the application could not activate, as the link describes it; null if the link has no valid version. */

@@ -1,3 +1,4 @@
+import { noteServiceTime } from '../dates/service-time.js';
 import { noteNoResponse, noteResponse } from './connection.js';
 
 /** The timeout of a request. It is longer than each time limit in src/database/request-timeouts.ts. */
@@ -47,6 +48,8 @@ export async function ask<T = undefined>(
 ): Promise<T> {
   const answer = await send(method, path, body, options);
   noteResponse();
+  // Other answers may come from the cache, with the time at which they were sent.
+  if (path.startsWith('api/')) noteServiceTime(answer.headers.get('date'));
   const text = await answer.text().catch(throwUnavailable);
   if (!answer.ok) throw errorOf(answer.status, text);
   // The service answers 200 only with a body.

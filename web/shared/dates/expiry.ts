@@ -1,4 +1,5 @@
 import { formatUtcDay } from './dates.js';
+import { serviceTime } from './service-time.js';
 import { t } from '../texts/text.js';
 
 interface Expiring {
@@ -19,7 +20,7 @@ export const expiryAfter = (day: string) => new Date(Date.parse(day) + 86_400_00
 /** Returns the sentence about the expiry of a license, at which either its updates end or the application stops. */
 export function expiryText({ expires_at, on_expiry }: Expiring, texts: ExpiryTexts): string {
   if (expires_at === null) return texts.never;
-  const isOver = Date.parse(expires_at) <= Date.now();
+  const isOver = Date.parse(expires_at) <= serviceTime();
   const [through, over] =
     on_expiry === 'keep' ? [texts.updates, texts.updatesOver] : [texts.runs, texts.runsOver];
   return t(isOver ? over : through, { day: formatUtcDay(lastDay(expires_at)) });
