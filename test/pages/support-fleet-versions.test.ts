@@ -59,6 +59,10 @@ test('the headline describes each kind of week', async () => {
       '20% on 3.2.0, which had too few heartbeats to be shown the week before; about 360 machines.',
     ],
     [
+      fleetAnswer({ '3.1.0': 99_700, '3.2.0': 300 }, { '3.1.0': 99_700, other: 300 }),
+      '< 1% on 3.2.0, which had too few heartbeats to be shown the week before; about 3,600 machines.',
+    ],
+    [
       fleetAnswer({ null: 6_000, '3.1.0': 3_600, other: 400 }, { '3.1.0': 10_000 }),
       '36% on 3.1.0, 64 points fewer than the week before; about 360 machines.',
     ],

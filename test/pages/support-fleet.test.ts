@@ -110,13 +110,15 @@ test('the fleet view shows the telemetry counts as charts, each with a table', a
   await page.getByRole('img', { name: /^Chart: share of each version/ }).waitFor();
 });
 
-test('shares in whole percent add up to 100, and a version in use never has 0 %', async () => {
+test('shares in whole percent add up to 100, and a value in use never has 0 %', async () => {
   const week = '2026-11-15';
   await service.sql('insert into fleet_week values ($1)', [week]);
   for (const [dimension, value, heartbeats] of [
     ['os_version', 'macOS 14.7', 1_000],
     ['os_version', 'macOS 15.6', 1_000],
     ['os_version', 'macOS 26.1', 1_000],
+    ['ram_gb_bucket', '16', 99_600],
+    ['ram_gb_bucket', '8', 400],
     ['app_version', '3.1.0', 400],
     ['app_version', '3.2.0', 99_600],
   ])
@@ -128,6 +130,7 @@ test('shares in whole percent add up to 100, and a version in use never has 0 %'
   const shares = section(page, 'macOS versions').locator('.share');
   await shares.first().waitFor();
   expect(await shares.allTextContents()).toEqual(['34%', '33%', '33%']);
+  expect(await section(page, 'Memory').locator('.share').allTextContents()).toEqual(['100%', '< 1%']);
   expect(await page.locator('.legend li').allTextContents()).toEqual(['3.2.0 100%', '3.1.0 < 1%']);
 });
 

@@ -10,6 +10,7 @@ import { DASHES, LineChart, type Line } from './line-chart.js';
 import { PublicationList } from './publication-list.js';
 import { marksOf, publicationRow } from './publications.js';
 import { Section } from './section.js';
+import { formatUsed, toPercent } from './shares.js';
 
 /** The number of versions with a line of their own; all further versions share one more line. */
 const MAX_VERSION_LINES = 5;
@@ -78,8 +79,7 @@ export function Adoption({ weeks, publications }: Pick<FleetAnswer, 'weeks' | 'p
 /** A share in whole percent, or a dash for a week without data. A version that is in use never has 0 %. */
 function legendShare(share: number | null | undefined): string {
   if (share === null || share === undefined) return '–';
-  if (share > 0 && share < 0.005) return t(messages.fleet.lessThan, { share: formatPercent(0.01) });
-  return formatPercent(share);
+  return share === 0 ? formatPercent(0) : formatUsed(toPercent(share));
 }
 
 function LineSample({ index }: { index: number }) {

@@ -1,11 +1,11 @@
 import { plural, formatUtcDay } from '../../shared/dates/dates.js';
-import { formatPercent } from '../parts/dates.js';
 import { t } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 import { CountTable } from './count-table.js';
 import { countsOf, keyOf, percentagesOf, totalOf, type Count, type Dimension } from './counts.js';
 import type { FleetWeek } from '../../shared/api/api-types.js';
 import { Section } from './section.js';
+import { formatUsed } from './shares.js';
 import { ValueLabel } from './value-label.js';
 
 /** The number of bars that are shown; the table has all values. */
@@ -49,7 +49,7 @@ function Bars({ counts, total }: { counts: readonly Count[]; total: number }) {
           <span class={isOther ? 'quiet' : ''}>
             <ValueLabel label={label} name={name} />
           </span>
-          <span class="share">{formatPercent(percentages[index]! / 100)}</span>
+          <span class="share">{formatUsed(percentages[index]!)}</span>
           <span class="track" aria-hidden="true">
             <span
               class={isOther ? 'bar rest' : 'bar'}

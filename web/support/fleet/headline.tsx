@@ -1,9 +1,9 @@
 import { formatNumber, formatUtcDay, plural } from '../../shared/dates/dates.js';
-import { formatPercent } from '../parts/dates.js';
 import { fill, t, UntrustedText } from '../../shared/texts/text.js';
 import type { FleetAnswer, FleetWeek } from '../../shared/api/api-types.js';
 import { messages } from '../messages.js';
 import { countsOf, totalOf } from './counts.js';
+import { formatUsed, toPercent } from './shares.js';
 
 const texts = messages.fleet.headline;
 
@@ -30,7 +30,7 @@ export function Headline({ fleet: { weeks, publications, threshold } }: { fleet:
         {version === undefined
           ? t(texts.noVersion, { machines })
           : fill(texts.share, {
-              share: formatPercent(shares.byVersion.get(version)!),
+              share: formatUsed(toPercent(shares.byVersion.get(version)!)),
               version: <UntrustedText text={version} />,
               change: changeText(version, shares, before && sharesOf(before)),
               machines,
@@ -72,8 +72,6 @@ function changeText(version: string, { byVersion }: Shares, before: Shares | und
   if (points === 0) return texts.same;
   return plural(Math.abs(points), points > 0 ? texts.more : texts.fewer);
 }
-
-const toPercent = (share: number) => Math.round(100 * share);
 
 /** Estimates the number of machines to two digits, because the heartbeats do not allow more. */
 const estimateMachines = (heartbeats: number) => Number((heartbeats / HEARTBEATS_PER_MACHINE).toPrecision(2));
