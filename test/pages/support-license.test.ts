@@ -56,6 +56,7 @@ test('the search finds a license by each kind of text, and the URL then contains
   for (const [text, kind] of [
     [' Four@Example.com ', 'e-mail'],
     ['Zoe <mailto:four@example.com>.', 'e-mail'],
+    ['ｆｏｕｒ＠ｅｘａｍｐｌｅ．ｃｏｍ', 'e-mail'],
     [license.license_key.toLowerCase(), 'license key'],
     [`“${license.license_key.slice(-19).replaceAll('-', ' – ')}”.`, 'license key'],
     [previousKey, 'license key'],

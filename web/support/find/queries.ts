@@ -25,8 +25,10 @@ const AFTER_ADDRESS = /(?:[>?][^@]*|[\s\p{Cf}\p{P}\p{S}]+)$/u;
  * address only; any other text may be a transaction id, which is sent as it is.
  */
 export function readQueries(text: string): [Query, ...Query[]] {
-  if (text.includes('@'))
-    return [{ kind: 'email', text: text.replace(BEFORE_ADDRESS, '').replace(AFTER_ADDRESS, '') }];
+  // Japanese input methods type `＠` and other characters in full width.
+  const address = text.includes('@') ? text : text.normalize('NFKC');
+  if (address.includes('@'))
+    return [{ kind: 'email', text: address.replace(BEFORE_ADDRESS, '').replace(AFTER_ADDRESS, '') }];
   const id = UUID.exec(withoutSeparators(text.replace(LABELS, '')))
     ?.slice(1)
     .join('-');
