@@ -267,7 +267,7 @@ export const messages = {
     },
     shownOf: '{shown} of {all}',
     none: 'No license of this holder has this status.',
-    keys: 'By keyboard: J and K go through the rows, Enter opens one.',
+    keyboardHint: 'By keyboard: J and K go through the rows, Enter opens one.',
     next: 'Next page',
     first: 'First page',
   },
@@ -294,7 +294,8 @@ export const messages = {
     filtered: { one: '# machine', other: '# machines' },
     release: 'Release',
     releaseLabel: 'Release {machine}',
-    keys: 'By keyboard: J and K go through the rows, X selects one, R releases it, with Shift all selected ones. Z undoes a release.',
+    keyboardHint:
+      'By keyboard: J and K go through the rows, X selects one, R releases it, with Shift all selected ones. Z undoes a release.',
     lastSeen: 'When a machine was last seen is not known: it is not stored.',
   },
   decide: {
@@ -376,7 +377,8 @@ export const messages = {
     title: 'Release requests',
     onLicense: 'Open requests',
     lead: 'Holders ask here where they may not release a machine by themselves. Oldest first.',
-    keys: 'By keyboard: J and K go through the rows, Enter opens the license of one, X selects one, R releases and D declines it, with Shift all selected ones. Z undoes a release.',
+    keyboardHint:
+      'By keyboard: J and K go through the rows, Enter opens the license of one, X selects one, R releases and D declines it, with Shift all selected ones. Z undoes a release.',
     waiting: 'Asking for the queue …',
     none: 'No requests are waiting. New ones appear here by themselves.',
     caption: { one: '# request waits', other: '# requests wait' },
@@ -394,8 +396,8 @@ export const messages = {
   erasures: {
     title: 'Erasure requests',
     lead: 'The law allows 30 days for each request. Holders can cancel their own request for 3 days; then it runs by itself, long before that deadline.',
-    keys: 'By keyboard: J and K go through the rows.',
-    adminKeys: 'By keyboard: J and K go through the rows, R runs one.',
+    keyboardHint: 'By keyboard: J and K go through the rows.',
+    adminKeyboardHint: 'By keyboard: J and K go through the rows, R runs one.',
     waiting: 'Asking for the queue …',
     none: 'No erasure request waits.',
     caption: {
@@ -616,7 +618,7 @@ export const messages = {
   audit: {
     title: 'Audit trail',
     lead: `Who did what, when and why, for ${KEPT_MONTHS.audit_event} months. Entries contain no personal data of holders: the name of a machine is shown only as long as its activation has it.`,
-    keys: 'By keyboard: J and K go through the entries, Enter opens the license of one.',
+    keyboardHint: 'By keyboard: J and K go through the entries, Enter opens the license of one.',
     caption: { one: '# entry', other: '# entries, newest first' },
     /** The caption of a page that is followed by older entries. */
     captionOfNewest: { one: 'The newest entry', other: 'The # newest entries' },

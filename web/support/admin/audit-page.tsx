@@ -36,7 +36,7 @@ export function AuditPage({ query, parameters, events, next_cursor }: Props) {
         <>
           <DownloadAudit parameters={parameters} />
           <Events caption={caption} events={events} />
-          <p class="quiet small keys">{texts.keys}</p>
+          <p class="quiet small keyboard-hint">{texts.keyboardHint}</p>
           <div class="actions">
             {next_cursor && (
               <a class="button plain" href={hrefOf('audit', toQuery(filter, next_cursor))}>

@@ -68,7 +68,7 @@ export function HolderView({ id, list }: Props) {
             ) : (
               <>
                 <HolderTable caption={captionOf(page, list)} licenses={page.licenses} />
-                <p class="quiet small keys">{texts.keys}</p>
+                <p class="quiet small keyboard-hint">{texts.keyboardHint}</p>
               </>
             )}
             <p class="actions">

@@ -87,7 +87,7 @@ export function MachinesInUse({ rows, nameOf, searched, requestedIds, changed, o
         hasRowShortcuts
       />
       {showAllButton}
-      {isSelectable && <p class="quiet small keys">{texts.keys}</p>}
+      {isSelectable && <p class="quiet small keyboard-hint">{texts.keyboardHint}</p>}
     </div>
   );
 }

@@ -105,7 +105,7 @@ export function ErasuresView({ load, isAdmin }: Props) {
               RUNS_COLUMN,
               ...(isAdmin ? [runColumn] : []),
             ]}
-            keys={isAdmin ? texts.adminKeys : texts.keys}
+            keyboardHint={isAdmin ? texts.adminKeyboardHint : texts.keyboardHint}
             justEndedId={justEnded?.id}
           />
         )}
@@ -131,11 +131,11 @@ interface ErasureTablesProps {
   readonly erasures: readonly Erasure[];
   readonly columns: readonly Column<Erasure>[];
   /** Names the shortcuts of the rows. */
-  readonly keys: string;
+  readonly keyboardHint: string;
   readonly justEndedId: string | undefined;
 }
 
-function ErasureTables({ erasures, columns, keys, justEndedId }: ErasureTablesProps) {
+function ErasureTables({ erasures, columns, keyboardHint, justEndedId }: ErasureTablesProps) {
   const waiting = erasures
     .filter(({ state }) => state === 'waiting')
     .toSorted((a, b) => (a.days_left ?? 0) - (b.days_left ?? 0));
@@ -155,7 +155,7 @@ function ErasureTables({ erasures, columns, keys, justEndedId }: ErasureTablesPr
             idOf={idOf}
             hasRowShortcuts
           />
-          <p class="quiet small keys">{keys}</p>
+          <p class="quiet small keyboard-hint">{keyboardHint}</p>
         </>
       )}
       {ended.length > 0 && (

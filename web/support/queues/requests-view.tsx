@@ -79,7 +79,7 @@ export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
                 licenseColumns={LICENSE_COLUMNS}
                 onDecide={(targets, decision) => setDeciding({ targets, decision })}
               />
-              <p class="quiet small keys">{texts.keys}</p>
+              <p class="quiet small keyboard-hint">{texts.keyboardHint}</p>
             </>
           )
         }
