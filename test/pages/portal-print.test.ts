@@ -70,6 +70,14 @@ test('the printed page has a title, the day, product, vendor, key ending, holder
   expect(colours).toEqual(['rgb(0, 0, 0) on rgba(0, 0, 0, 0)']);
 });
 
+test('the day of the print is that of the reader, as for the activations', async () => {
+  const license = await service.issue({ email: 'far-east@example.com' });
+  const page = await browser.openPage(origin, { timezoneId: 'Pacific/Kiritimati' });
+  await openByKey(page, origin, license);
+  await page.emulateMedia({ media: 'print' });
+  expect(await page.evaluate('document.body.innerText')).toContain('Printed on 21 November 2026.');
+});
+
 test('what remains to be done for a refused machine is not printed', async () => {
   const license = await service.issue({ email: 'refused@example.com' });
   await activateMachine(service, license, 'Studio Mac');

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks';
-import { formatUtcDay } from '../shared/dates/dates.js';
+import { formatDayWithYear } from '../shared/dates/dates.js';
 import { Button } from '../shared/forms/button.js';
 import { brand } from '../shared/page/brand.js';
 import { fill, t, UntrustedText } from '../shared/texts/text.js';
@@ -39,7 +39,7 @@ export function Overview({ isStale, ...session }: Props) {
       <Summary holder={holder} />
       <div class="print-only">
         <h1>{fill(messages.license.sheet, { product: <UntrustedText text={brand.product_name} /> })}</h1>
-        <p>{t(messages.license.printed, { day: formatUtcDay(new Date().toISOString()) })}</p>
+        <p>{t(messages.license.printed, { day: formatDayWithYear(new Date().toISOString()) })}</p>
       </div>
       {holder.erasure && <ErasureNotice erasure={holder.erasure} />}
       {isOpenedForUnknownMachine(holder) && <Notice kind="warning">{messages.machines.notHere}</Notice>}
