@@ -12,6 +12,8 @@ import {
 } from '../keys/manifests/signed-manifest.js';
 import type { PublishedVersion, PublishedVersions } from './published-versions.js';
 
+// The file is long, because the command line and the service refuse a manifest by the same rules.
+
 /** The reason why a manifest may not be published, as one sentence for the publisher. */
 export class PublishError extends Error {}
 
@@ -31,6 +33,9 @@ const MAX_SEQUENCE_STEP = 999_999_999;
 
 /** The earliest time of a `Date`, in milliseconds. */
 const EARLIEST_TIME_MS = -8.64e15;
+
+/** How far ahead the clock of the machine that signs may be. A synchronised clock is ahead by seconds (docs/decisions/0015). */
+const MAX_CLOCK_LEAD_MS = 3_600_000;
 
 /** The default validity of a manifest. It limits how long an attacker can send an old copy to clients. */
 export const MANIFEST_VALIDITY_DAYS = 90;
@@ -85,6 +90,11 @@ export function refuseUnpublishable(next: ManifestContent, context: PublishConte
     `This manifest is for the product ${next.product}; this server serves ${product}.`,
   );
   refuseIf(Date.parse(next.expires_at) <= now.getTime(), `This manifest expired at ${next.expires_at}.`);
+  // Its expiry is as far ahead as the clock was, so an attacker could send clients this manifest for longer.
+  refuseIf(
+    Date.parse(next.issued_at) > now.getTime() + MAX_CLOCK_LEAD_MS,
+    `This manifest was issued at ${next.issued_at}, which is in the future: correct the clock of the machine that signed it, and sign again.`,
+  );
   const urls = [next, ...next.also_available].map(({ dmg }) => dmg.url);
   refuseIf(!urls.every((url) => url.startsWith('https://')), 'Every url of a manifest must be https.');
   // The manifest is public.

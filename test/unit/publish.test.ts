@@ -68,6 +68,10 @@ describe('may be published', () => {
 
   test('the first manifest', () => publish({ ...next, previous: null }, []));
 
+  test('a manifest issued by a clock that is an hour ahead', () => {
+    publish({ ...next, issued_at: '2026-11-20T14:00:00Z' });
+  });
+
   test('a sequence up to 999,999,999 above the live one', () => {
     publish({ ...next, sequence: 1_000_000_006 });
     publish({ ...next, previous: null, sequence: 999_999_999 }, []);
@@ -106,6 +110,11 @@ describe('is refused', () => {
       'a manifest that expires at this second',
       'This manifest expired at 2026-11-20T13:00:00Z.',
       { ...next, expires_at: '2026-11-20T13:00:00Z' },
+    ],
+    [
+      'a manifest issued by a clock that is ahead by more than an hour',
+      'This manifest was issued at 2026-11-20T14:00:01Z, which is in the future: correct the clock of the machine that signed it, and sign again.',
+      { ...next, issued_at: '2026-11-20T14:00:01Z' },
     ],
     [
       'a url without https',

@@ -6,11 +6,13 @@ import { describe, expect, test } from '@jest/globals';
 import type { SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
 import { Publisher, PUBLISH, UNREACHABLE_URL, signArgs } from '../../support/processes/cli-harness.js';
 import { makeCertificate } from '../../support/certificate.js';
-import { Service } from '../../support/harness.js';
+import { FakeClock, Service } from '../../support/harness.js';
 import { startFakeServer } from '../../manifest/fake-manifest-server.js';
 
 const terminal = await Publisher.at(UNREACHABLE_URL);
 const service = await Service.start({
+  // The publisher signs in a process of its own, with the clock of the machine.
+  clock: new FakeClock(new Date()),
   environment: { MANIFEST_PUBLIC_KEYS: `${terminal.one},${terminal.two}` },
 });
 const STAFF_TOKEN = await service.staffToken('admin', 'grace@example.com');
