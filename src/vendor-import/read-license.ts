@@ -1,5 +1,5 @@
 import type { OnExpiry } from '../core/config.js';
-import { Invalid } from '../core/field.js';
+import { Invalid, textField } from '../core/field.js';
 import { emailField } from '../fields/email.js';
 import { machinesAllowedField } from '../fields/license-terms.js';
 import { transactionIdField } from '../fields/transaction-id.js';
@@ -56,6 +56,7 @@ type SkipReason = 'no license key: a sale of something else' | 'a later payment 
 type ReadRow =
   { readonly license: ExportedLicense } | { readonly skip: SkipReason } | { readonly refusal: string };
 
+const previousKeyField = textField(PREVIOUS_KEY_SENTENCE, readPreviousKey);
 const NEVER = /^(?:|never|lifetime|perpetual|none|null|n\/a|-|–)$/i;
 const UNLIMITED = /^(?:unlimited|null|none|∞)$/i;
 const YES = /^(?:1|true|yes|y)$/i;
@@ -68,10 +69,7 @@ export function readLicense(row: SourceRow, options: ReadOptions): ReadRow {
   const skip = skipReason(row, fields, format);
   if (skip !== undefined) return { skip };
 
-  const previous_key = fields.require(
-    'previous_key',
-    (text) => readPreviousKey(text) ?? new Invalid(PREVIOUS_KEY_SENTENCE),
-  );
+  const previous_key = fields.require('previous_key', previousKeyField.parse);
   const email = fields.require('email', emailField.parse);
   const transaction_id = fields.read('transaction_id', transactionIdField.parse);
   const { expires, purchased } = readDates(fields, options);

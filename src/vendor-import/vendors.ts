@@ -126,3 +126,16 @@ export function exportFormat(
     ...(format.repeatColumn !== undefined && { repeatColumn: columnName(format.repeatColumn) }),
   };
 }
+
+/** Returns the names of all columns that are read, in the form of `columnName`. @param format the result of `exportFormat` */
+export const columnsOf = ({
+  columns,
+  flags = [],
+  refundColumns = [],
+  repeatColumn,
+}: ExportFormat): string[] => [
+  ...Object.values(columns).flat(),
+  ...flags.map(([column]) => column),
+  ...refundColumns,
+  ...(repeatColumn === undefined ? [] : [repeatColumn]),
+];

@@ -258,6 +258,20 @@ test('any other file is read with --map', async () => {
   ]);
 });
 
+test('a number of a JSON file that JavaScript would round is read as it is written', async () => {
+  const name = write(
+    '{"key":"ROUND-KEY-0001","email":"ada@round.example","order":12345678901234567891,"seats":2}',
+    'json',
+  );
+  const map = ['key=previous_key', 'email=email', 'order=transaction_id', 'seats=machines_allowed'].flatMap(
+    (m) => ['--map', m],
+  );
+  expect(await importFile(name, ...map)).toMatchObject({ code: 0, json: { imported: 1 } });
+  expect(await licensesOf('round.example')).toMatchObject([
+    { transaction_id: '12345678901234567891', machines_allowed: 2 },
+  ]);
+});
+
 test('--dry-run reports the same as the import, and changes nothing', async () => {
   const name = write(
     PADDLE.replaceAll('ABCDEF0', 'FEDCBA0')
@@ -480,6 +494,29 @@ describe('a wrong use is refused in one sentence', () => {
     expect(stderr).toMatch(
       /has no column for previous_key; looked for licensekey .*--map "COLUMN=previous_key" names another one\.\n$/,
     );
+  });
+
+  const KEY_AND_EMAIL = ['--map', 'key=previous_key', '--map', 'email=email'];
+  test.each([
+    ['--map', ['--map', 'Sttae=status'], /\.csv has no column Sttae, which --map or --only names\.\n$/],
+    ['--only', ['--only', 'Product=App'], /\.csv has no column Product, which --map or --only names\.\n$/],
+  ])('a file without a column that %s names', async (_name, args, sentence) => {
+    const name = write('key,email,State\nNAMED-KEY-0001,ada@named.example,refunded\n');
+    const { code, stderr } = await importFile(name, ...KEY_AND_EMAIL, ...args);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(sentence) });
+  });
+
+  test('a file in which two columns have the name of one that is read; others may share a name', async () => {
+    const rows = 'TWICE-KEY-0001,ada@twice.example,bob@twice.example\n';
+    const { code, stderr } = await importFile(write(`key,email,E-Mail\n${rows}`), ...KEY_AND_EMAIL);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(
+        /\.csv has two columns email \(without .*\): rename the one that is not meant\.\n$/,
+      ),
+    });
+    const others = await importFile(write(`key,email,Note,note\n${rows}`), ...KEY_AND_EMAIL);
+    expect(others).toMatchObject({ code: 0, json: { imported: 1 } });
   });
 
   test('a row of more than 256 KiB', async () => {

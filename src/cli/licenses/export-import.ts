@@ -52,7 +52,8 @@ export async function importExportFile(
   const path = fromWorkingDirectory(name);
   const format = exportFormat(options.from, options.map ?? {});
   await using file = await openFile(path);
-  await using exported = await openExport(file, path, format);
+  const named = [...Object.values(options.map ?? {}), ...Object.keys(options.only ?? {})];
+  await using exported = await openExport(file, path, format, named);
   const { header, rows } = exported;
   const refusedFile = options.dryRun
     ? undefined

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { columnName, type SourceRow } from '../../vendor-import/source-row.js';
-import type { ExportFormat } from '../../vendor-import/vendors.js';
+import { columnsOf, type ExportFormat } from '../../vendor-import/vendors.js';
 import { CommandError } from '../terminal/output.js';
 import { progressBar } from '../terminal/progress-bar.js';
 import { csvRows } from './csv-rows.js';
@@ -24,11 +24,20 @@ interface ExportRows extends AsyncDisposable {
   readonly rows: AsyncGenerator<ExportRow, undefined>;
 }
 
-/** Opens the rows of an export, CSV or JSON by its first character. @throws CommandError if a needed column is missing */
-export async function openExport(file: FileHandle, path: string, format: ExportFormat): Promise<ExportRows> {
+/**
+ * Opens the rows of an export, CSV or JSON by its first character.
+ * @param named the columns that `--map` and `--only` name. In a JSON file they are not checked, because each row has its own.
+ * @throws CommandError if a needed or named column is missing, or a column that is read has the name of another one
+ */
+export async function openExport(
+  file: FileHandle,
+  path: string,
+  format: ExportFormat,
+  named: readonly string[],
+): Promise<ExportRows> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(1024), 0, 1024, 0);
   const isJson = /^\uFEFF?\s*[[{]/.test(buffer.toString('utf8', 0, bytesRead));
-  if (!isJson) return openCsv(file, path, format);
+  if (!isJson) return openCsv(file, path, format, named);
   const rows = readJson(file, path, format);
   return { header: undefined, rows, [Symbol.asyncDispose]: () => rows[Symbol.asyncDispose]() };
 }
@@ -71,24 +80,49 @@ async function* jsonText(
   }
 }
 
-async function openCsv(file: FileHandle, path: string, format: ExportFormat): Promise<ExportRows> {
+async function openCsv(
+  file: FileHandle,
+  path: string,
+  format: ExportFormat,
+  named: readonly string[],
+): Promise<ExportRows> {
   const lines = csvRows(file, path, { delimiters: /[,;\t]/, maxRowBytes: MAX_ROW_BYTES });
   const header = (await lines.next()).value?.cells ?? [];
-  const names = new Map(header.map((name, i) => [columnName(name), i]));
-  for (const field of ['previous_key', 'email'] as const) {
-    const columns = format.columns[field] ?? [];
-    if (columns.some((column) => names.has(column))) continue;
+  const columns = header.map(columnName);
+  const fault = headerFault(path, columns, format, named);
+  if (fault !== undefined) {
     await lines.return(undefined);
-    throw new CommandError(
-      columns.length === 0
-        ? `No column is known for ${field}: name it with --map "COLUMN=${field}".`
-        : `${path} has no column for ${field}; looked for ${columns.join(', ')} (without spaces and punctuation). --map "COLUMN=${field}" names another one.`,
-    );
+    throw new CommandError(fault);
   }
+  const names = new Map(columns.map((name, i) => [name, i]));
   async function* rows(): AsyncGenerator<ExportRow, undefined> {
     for await (const { line, cells } of lines) yield csvRow(`line ${line}`, names, cells, header.length);
   }
   return { header, rows: rows(), [Symbol.asyncDispose]: () => lines[Symbol.asyncDispose]() };
+}
+
+/** Returns why the rows below a header cannot be read, without text of the file; undefined if they can. */
+function headerFault(
+  path: string,
+  columns: readonly string[],
+  format: ExportFormat,
+  named: readonly string[],
+): string | undefined {
+  for (const field of ['previous_key', 'email'] as const) {
+    const known = format.columns[field] ?? [];
+    if (known.length === 0) return `No column is known for ${field}: name it with --map "COLUMN=${field}".`;
+    if (!known.some((column) => columns.includes(column)))
+      return `${path} has no column for ${field}; looked for ${known.join(', ')} (without spaces and punctuation). --map "COLUMN=${field}" names another one.`;
+  }
+  // Without its column, a field would silently have its default: every license would be active.
+  const missing = named.find((column) => !columns.includes(columnName(column)));
+  if (missing !== undefined) return `${path} has no column ${missing}, which --map or --only names.`;
+  const read = [...columnsOf(format), ...named.map(columnName)];
+  const twice = read.find((column) => columns.indexOf(column) !== columns.lastIndexOf(column));
+  return (
+    twice &&
+    `${path} has two columns ${twice} (without spaces and punctuation): rename the one that is not meant.`
+  );
 }
 
 // Gumroad writes an apostrophe before a cell that a spreadsheet would take for a formula.

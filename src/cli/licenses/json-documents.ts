@@ -33,9 +33,18 @@ export async function* jsonDocuments(
     );
 }
 
+/** `JSON.parse` with the third parameter of its reviver, which the types of TypeScript lack. */
+const parse: (
+  text: string,
+  reviver: (name: string, value: unknown, context: { readonly source?: string }) => unknown,
+) => unknown = (text, reviver) => JSON.parse(text, reviver as Parameters<typeof JSON.parse>[1]);
+
 function parsed(text: string, path: string, line: number): unknown {
   try {
-    return JSON.parse(text);
+    // A whole number that would be rounded, such as the id of an order, is kept as its text.
+    return parse(text, (_name, value, { source }) =>
+      Number.isInteger(value) && !Number.isSafeInteger(value) ? source : value,
+    );
   } catch {
     throw new CommandError(`${path}, line ${line}: this is not JSON.`);
   }
