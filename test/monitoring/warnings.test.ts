@@ -1,8 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { connect, Service } from '../support/harness.js';
 import { whileLocked } from '../support/tables.js';
+import { until } from '../support/until.js';
 
 const READ_ONLY_WARNING = 'The database accepts no writes: activations and all other changes receive 503.';
 
@@ -166,9 +166,8 @@ test('a database that accepts no writes causes a warning', async () => {
       database,
     ]);
   };
-  const untilWarned = async (isWarned: boolean) => {
-    while ((await warnings()).includes(READ_ONLY_WARNING) !== isWarned) await pause(20);
-  };
+  const untilWarned = (isWarned: boolean) =>
+    until(async () => (await warnings()).includes(READ_ONLY_WARNING) === isWarned);
   try {
     await setReadOnly('set default_transaction_read_only = on');
     await untilWarned(true);
