@@ -12,7 +12,7 @@ import {
   UNREACHABLE_URL,
   type RunOptions,
 } from '../support/processes/cli-harness.js';
-import { Service } from '../support/harness.js';
+import { FakeClock, Service } from '../support/harness.js';
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/package-cli.mjs', import.meta.url));
 
@@ -52,7 +52,11 @@ test('the packaged file makes a key, signs, verifies and publishes a version wit
   });
   expect(keygen).toMatchObject({ code: 0, json: { key_id: expect.any(String) } });
   const { public_key, key_id } = keygen.json;
-  service = await Service.start({ environment: { MANIFEST_PUBLIC_KEYS: public_key } });
+  service = await Service.start({
+    // The publisher signs in a process of its own, with the clock of the machine.
+    clock: new FakeClock(new Date()),
+    environment: { MANIFEST_PUBLIC_KEYS: public_key },
+  });
   const STAFF_TOKEN = await service.staffToken('admin', 'grace@example.com');
   Object.assign(machine.env, { PUBLIC_URL: service.url, MANIFEST_PUBLIC_KEYS: public_key, STAFF_TOKEN });
 
