@@ -121,7 +121,7 @@ export async function erasePersonalData(
   );
   // The update above locks the activations, so a concurrent release request is stored before this, or finds them ended.
   await execute(manager, 'delete from release_request where activation_id = any($1)', [activations]);
-  // The trigger that records the event `license.ended` takes this time.
+  // The triggers that record the events `license.ended` and `license.erased` take this time.
   await setEventTime(manager, at);
   await execute(
     manager,

@@ -12,7 +12,10 @@ const MAX_BACKUP_AGE_DAYS = 30;
 /** The number of licenses that are listed by id; further ones are only counted. */
 const MAX_LISTED_LICENSES = 100;
 
-/** The erasures that a restore would undo, and the valid licenses whose address was erased again after a restore, for warnings and metrics. */
+/**
+ * For warnings and metrics: the erasures that a restore would undo, and the licenses that have not ended although their address was
+ * erased again after a restore.
+ */
 export interface ErasureState {
   /**
    * The number of erasures of the last 30 days that are missing in TOMBSTONE_FILE. Null if the file cannot be read;

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { rfc3339 } from '../core/clock.js';
+import { CLOCK_TOLERANCE_MS, rfc3339 } from '../core/clock.js';
 import {
   alsoAvailable,
   canonicalVersion,
@@ -33,9 +33,6 @@ const MAX_SEQUENCE_STEP = 999_999_999;
 
 /** The earliest time of a `Date`, in milliseconds. */
 const EARLIEST_TIME_MS = -8.64e15;
-
-/** How far ahead the clock of the machine that signs may be. A synchronised clock is ahead by seconds (docs/decisions/0015). */
-const MAX_CLOCK_LEAD_MS = 3_600_000;
 
 /** The default validity of a manifest. It limits how long an attacker can send an old copy to clients. */
 export const MANIFEST_VALIDITY_DAYS = 90;
@@ -92,7 +89,7 @@ export function refuseUnpublishable(next: ManifestContent, context: PublishConte
   refuseIf(Date.parse(next.expires_at) <= now.getTime(), `This manifest expired at ${next.expires_at}.`);
   // Its expiry is as far ahead as the clock was, so an attacker could send clients this manifest for longer.
   refuseIf(
-    Date.parse(next.issued_at) > now.getTime() + MAX_CLOCK_LEAD_MS,
+    Date.parse(next.issued_at) > now.getTime() + CLOCK_TOLERANCE_MS,
     `This manifest was issued at ${next.issued_at}, which is in the future: correct the clock of the machine that signed it, and sign again.`,
   );
   const urls = [next, ...next.also_available].map(({ dmg }) => dmg.url);

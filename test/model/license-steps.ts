@@ -161,7 +161,8 @@ function activate({ license, now, observed }: StepContext, command: CommandOf<'a
 
 /**
  * Whether an activation finds the license by its key and address. An active machine also finds it by each key that was
- * replaced since its activation, and by any address if the address changed since then: a former address is not stored (docs/decisions/0028).
+ * replaced since its activation, and by any address if the address changed since then: a former address is not stored
+ * (docs/decisions/0028).
  */
 function isKnown(license: License, { generation, email, machine }: CommandOf<'activate'>): boolean {
   const isItsKey = generation === license.generation;

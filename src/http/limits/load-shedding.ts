@@ -42,8 +42,8 @@ export interface ShedResponses {
  * Refuses requests with `unavailable` by the load of the process, never by caller: no address, key or account is counted
  * (docs/contract.md#limits). Each request is checked twice: before Fastify receives it, when it may also wait for a slot, and when
  * its body has arrived. While the kernel's queue is long, a heartbeat on a new connection is also checked before it is parsed.
- * Probes, and responses that are the same for each client (`PreparedRoute`), are never refused. This must be called before other listeners of connections are added, because it
- * replaces Node's own.
+ * Probes, and responses that are the same for each client (`PreparedRoute`), are never refused. This must be called before other
+ * listeners of connections are added, because it replaces Node's own.
  */
 export function shedLoad(
   fastify: FastifyInstance,
@@ -107,8 +107,8 @@ function refuseOrWait(
     const { socket } = request;
     const isHeartbeat = isBackground(request);
     const respond = (refusal: Problem) => writer.respond(refusal, request, response);
-    // A request on a connection that stays open waits: if it were refused, a proxy would send the next request on that connection at
-    // once. A request on a connection that closes is refused, because no other one follows.
+    // Without a free slot, a request on a connection that stays open waits: if it were refused, a proxy would send the next request
+    // on that connection at once. On a connection that closes it is refused, because no other request follows.
     const mayWait = response.shouldKeepAlive;
     const refusal = refuse(isHeartbeat, mayWait);
     const arrived = { isBackground: isHeartbeat, socket, response, begin, respond };

@@ -113,7 +113,7 @@ export class DataMetrics implements MetricsSource {
     registry.gauge('mooring_mails_waiting', 'Mails that wait to be sent.', () => this.#state?.mail.waiting);
     registry.gauge(
       'mooring_mails_failing',
-      'Mails whose last attempt failed, including those that are given up.',
+      'Mails whose last attempt failed, also if they were given up.',
       () => this.#state?.mail.failed,
     );
     registry.gauge(

@@ -20,7 +20,7 @@ export interface PlantedRun {
 
 /** One client with 14 operations, for bugs that need no concurrency. */
 export const ONE_CLIENT: ScenarioShape = { clients: 1, templates: 14 };
-/** Two clients with two operations each. A gate holds back their SQL statements, and releases them in an order that the seed decides. */
+/** Two clients with two operations each. A gate holds back their SQL statements, and releases them in an order of the seed. */
 export const TWO_CLIENTS: ScenarioShape = { clients: 2, templates: 2 };
 
 let runCount = 0;
