@@ -272,6 +272,32 @@ test('a number of a JSON file that JavaScript would round is read as it is writt
   ]);
 });
 
+test('a column that --map or --only names must be in some row of a JSON file', async () => {
+  const name = write(
+    '{"key":"JSON-KEY-0001","email":"ada@json.example"}\n{"key":"JSON-KEY-0002","email":"bob@json.example","info":{"ends":"2020-01-01"}}',
+    'json',
+  );
+  const map = ['--map', 'key=previous_key', '--map', 'email=email'];
+  for (const typo of [
+    ['--map', 'info.end=expires_at'],
+    ['--only', 'info.end=2020-01-01'],
+  ])
+    expect(await importFile(name, ...map, ...typo)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/\.json has no column info\.end, which --map or --only names\.\n$/),
+    });
+  expect(await licensesOf('json.example')).toEqual([]);
+  expect(await importFile(name, ...map, '--map', 'info.ends=expires_at')).toMatchObject({
+    code: 0,
+    json: { imported: 2 },
+  });
+  expect(await licensesOf('json.example')).toMatchObject([
+    { expires_at: null },
+    { expires_at: new Date('2020-01-01') },
+  ]);
+  expect(await importFile(write('[]', 'json'), ...map)).toMatchObject({ code: 0, json: { imported: 0 } });
+});
+
 test('--dry-run reports the same as the import, and changes nothing', async () => {
   const name = write(
     PADDLE.replaceAll('ABCDEF0', 'FEDCBA0')

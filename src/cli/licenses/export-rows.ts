@@ -26,7 +26,7 @@ interface ExportRows extends AsyncDisposable {
 
 /**
  * Opens the rows of an export, CSV or JSON by its first character.
- * @param named the columns that `--map` and `--only` name. In a JSON file they are not checked, because each row has its own.
+ * @param named the columns that `--map` and `--only` name. In a JSON file one row with each is enough, because each row has its own.
  * @throws CommandError if a needed or named column is missing, or a column that is read has the name of another one
  */
 export async function openExport(
@@ -38,9 +38,29 @@ export async function openExport(
   const { buffer, bytesRead } = await file.read(Buffer.alloc(1024), 0, 1024, 0);
   const isJson = /^\uFEFF?\s*[[{]/.test(buffer.toString('utf8', 0, bytesRead));
   if (!isJson) return openCsv(file, path, format, named);
+  const missing = await firstMissing(readJson(file, path, format), named);
+  if (missing !== undefined) throw new CommandError(noColumn(path, missing));
   const rows = readJson(file, path, format);
   return { header: undefined, rows, [Symbol.asyncDispose]: () => rows[Symbol.asyncDispose]() };
 }
+
+/** Returns the first name that no row has; undefined if each is in some row, or if there are no rows. Mostly the first row has all. */
+async function firstMissing(
+  rows: AsyncGenerator<ExportRow, undefined>,
+  names: readonly string[],
+): Promise<string | undefined> {
+  if (names.length === 0) return undefined;
+  let missing: readonly string[] | undefined;
+  for await (const { cell } of rows) {
+    missing = (missing ?? names).filter((name) => cell(columnName(name)) === undefined);
+    if (missing.length === 0) return undefined;
+  }
+  return missing?.[0];
+}
+
+// Without its column, a field would silently have its default: every license would be active, or never expire.
+const noColumn = (path: string, name: string) =>
+  `${path} has no column ${name}, which --map or --only names.`;
 
 async function* readJson(
   file: FileHandle,
@@ -114,9 +134,8 @@ function headerFault(
     if (!known.some((column) => columns.includes(column)))
       return `${path} has no column for ${field}; looked for ${known.join(', ')} (without spaces and punctuation). --map "COLUMN=${field}" names another one.`;
   }
-  // Without its column, a field would silently have its default: every license would be active.
   const missing = named.find((column) => !columns.includes(columnName(column)));
-  if (missing !== undefined) return `${path} has no column ${missing}, which --map or --only names.`;
+  if (missing !== undefined) return noColumn(path, missing);
   const read = [...columnsOf(format), ...named.map(columnName)];
   const twice = read.find((column) => columns.indexOf(column) !== columns.lastIndexOf(column));
   return (
