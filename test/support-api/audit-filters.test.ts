@@ -147,6 +147,20 @@ describe('the audit trail', () => {
     }
   });
 
+  test.each(['licence_id', 'Action', 'email', '__proto__'])(
+    'and its export refuse the unknown parameter %s, without which they would list everything',
+    async (name) => {
+      for (const path of ['audit', 'audit/export']) {
+        const { status, json } = await support.get(`${path}?action=license.set&${name}=x`);
+        const detail = 'may only have the parameters license_id, actor_id, action, from, to';
+        expect([status, json.errors]).toEqual([
+          422,
+          [{ pointer: '', detail: expect.stringContaining(detail) }],
+        ]);
+      }
+    },
+  );
+
   test('shows the label of a machine as long as the activation has it', async () => {
     const license = await service.issue({ email: 'labelled@example.com' });
     const { activation } = (await service.activate(license, 'one', { hostname_hint: 'Studio Mac' })).json;

@@ -1,7 +1,7 @@
 import { ArgumentMetadata, Injectable, PipeTransform, ValidationPipe } from '@nestjs/common';
 import type { ValidationError } from 'class-validator';
 import { Invalid, type Field } from '../../core/field.js';
-import { invalidMembers, type Problem } from '../problems/problem.js';
+import { invalidMembers, problem, type Problem } from '../problems/problem.js';
 import { readJson } from './json-body.js';
 import { membersOf, OptionalBody, ownMember, parseMembers, readObject } from './member.js';
 
@@ -12,7 +12,7 @@ const ID_PARAMETERS: readonly unknown[] = ['id', 'crash_sig'];
 
 /**
  * Nest's ValidationPipe, applied only to the members of a body or query that the DTO class names (docs/decisions/0032). Unknown
- * members are not read. A valid body is parsed without class-transformer and class-validator, which take about ten times as long;
+ * members of a body are not read; a query with an unknown parameter is refused. A valid body is parsed without class-transformer and class-validator, which take about ten times as long;
  * they run for an invalid body, to word the refusal. Ids in a path are put into lower case, as PostgreSQL returns them, because
  * they are also compared and stored. Other parts of a path, such as the tag of a language, keep their case.
  */
@@ -33,7 +33,7 @@ export class MembersPipe extends ValidationPipe {
     const isQuery = type === 'query' && data === undefined;
     if (type !== 'body' && !isQuery) return value;
     const dto = metatype as Dto;
-    const members = pickMembers(isQuery ? readObject(value) : readBody(value, dto), dto);
+    const members = pickMembers(isQuery ? readQuery(value, dto) : readBody(value, dto), dto);
     return parseMembers(dto, members) ?? super.transform(members, metadata);
   }
 }
@@ -57,6 +57,16 @@ function pickMembers(given: Readonly<Record<string, unknown>>, dto: Dto): Record
     if (value !== undefined) members[name] = typeof value === 'object' && value !== null ? {} : value;
   }
   return members;
+}
+
+/** @throws Problem `invalid_request` for an unknown parameter: with a mistyped `dry_run`, a manifest would be published */
+function readQuery(query: unknown, dto: Dto): Readonly<Record<string, unknown>> {
+  const given = readObject(query);
+  const known = membersOf(dto);
+  if (Object.keys(given).every((name) => known.has(name))) return given;
+  // The pointer is the whole query, because no problem repeats what was sent.
+  const detail = `may only have the parameters ${[...known.keys()].join(', ')}`;
+  throw problem('invalid_request', { errors: [{ pointer: '', detail }] });
 }
 
 function readBody(body: unknown, dto: Dto): Readonly<Record<string, unknown>> {

@@ -208,4 +208,10 @@ test('a manifest can be sent as it is with curl, and one of over 256 KiB is refu
   expect((await send(refresh, '?dry_run=yes')).json.errors).toEqual([
     { pointer: '/dry_run', detail: 'must be one of true, false' },
   ]);
+  const later = await terminal.json(['manifest', 'refresh', '--key', 'two.pem', '--expires', '2027-09-01']);
+  expect(await send(later, '?dryrun=true')).toMatchObject({
+    status: 422,
+    json: { errors: [{ pointer: '', detail: 'may only have the parameters withdraw, dry_run' }] },
+  });
+  expect((await send(later, '?dry_run=true')).json.live).toEqual(next);
 });
