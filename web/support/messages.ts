@@ -26,7 +26,8 @@ export const messages = {
   problems: {
     unknown: 'That did not work, and the service did not say why. Try again in a moment.',
     internal_error: 'Something went wrong in the service. Its log has one line about it. Try again later.',
-    sign_in_required: 'This was not done, because your session had ended. Do it once more.',
+    sign_in_required:
+      'This was not done, because your session had ended. Do it once more. If this repeats, allow cookies.',
     another_person: 'This was not done, because another person has signed in meanwhile.',
     forbidden: 'Your role does not allow this. An admin can do it.',
     not_found: 'That does not exist any more. Load the page again.',
