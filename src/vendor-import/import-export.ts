@@ -93,6 +93,12 @@ class Importer<Row extends SourceRow> {
       this.#waiting[waiting] = { ...this.#waiting[waiting]!, row, license };
       return this.#counter.count('repeated');
     }
+    // Only the state of a purchase can be raised later.
+    if (earlier && license.transaction_id === null)
+      return this.#refuse(
+        row,
+        `this key is already in ${earlier.place}, and was imported with the earlier status: change the license itself`,
+      );
     if (this.#waiting.push({ row, license, isLater: earlier !== undefined }) === BATCH_ROWS)
       await this.#store();
   }

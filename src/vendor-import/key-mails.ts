@@ -21,7 +21,9 @@ export class KeyMailSchedule {
 
   /** Continues behind the mails with new keys that are queued already, so that a second import does not double the pace. */
   static async after(database: SqlConnection, now: Date, perMinute: number): Promise<KeyMailSchedule> {
-    const sql = 'select max(run_at) as last from graphile_worker.jobs where task_identifier = $1';
+    // The time of a mail that failed is that of its next attempt, which may be hours later.
+    const sql =
+      'select max(run_at) as last from graphile_worker.jobs where task_identifier = $1 and attempts = 0';
     const { last } = await queryOne<{ last: Date | null }>(database, sql, [
       MAIL_TASK_PREFIX + IMPORTED_KEY_MAIL,
     ]);

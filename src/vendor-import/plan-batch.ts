@@ -14,7 +14,8 @@ export type RowPlan =
 export interface PlannedPurchase {
   readonly id: string;
   readonly transaction_id: string;
-  readonly email: string;
+  /** The buyer, of the first row that is imported; null if all rows are known, which change only the state of a purchase. */
+  readonly email: string | null;
   readonly state: PurchaseState;
   /** The purchase before the batch; undefined if it is new. */
   readonly before: KnownPurchase | undefined;
@@ -41,7 +42,8 @@ export function planRows(
 /**
  * Decides about a row whose transaction is in the database. A license of the transaction without a previous key was issued for the
  * same sale by a report of the processor, so its buyer has its new key, and it gets the previous key of the row. A license with a
- * previous key is another one of the transaction.
+ * previous key is another one of the transaction. If all have other addresses, the transaction may be that of another shop, whose
+ * refund must not end this license.
  * @returns undefined if the row is a new license of the transaction
  */
 function planOfSoldLicense(license: DerivedLicense, { paid, licenses }: KnownPurchase): RowPlan | undefined {
@@ -50,9 +52,10 @@ function planOfSoldLicense(license: DerivedLicense, { paid, licenses }: KnownPur
   if (paid && licenses.length === 0)
     return refused('the license of this transaction was erased, or deleted after its retention period');
   const sold = licenses.find(({ has_previous_key }) => !has_previous_key);
-  if (!sold) return undefined;
-  if (sold.email !== license.email)
-    return refused('a license was issued for this transaction already, for another address');
+  if (!sold && (licenses.length === 0 || licenses.some(({ email }) => email === license.email)))
+    return undefined;
+  if (sold?.email !== license.email)
+    return refused('a license of this transaction exists already, for another address');
   sold.has_previous_key = true;
   return { outcome: 'linked', license, licenseId: sold.id };
 }
@@ -93,7 +96,7 @@ export function planPurchases(rows: readonly RowPlan[], { purchases }: BatchStat
     changes.set(transaction_id, {
       id: before?.id ?? purchase_id,
       transaction_id,
-      email: earlier?.email ?? email,
+      email: earlier?.email ?? (outcome === 'known' ? null : email),
       state,
       before,
     });
@@ -121,7 +124,7 @@ export function purchasesAfter(
   const added = rows.flatMap((row) => (row.outcome === 'new' ? row.license : []));
   const addedByTransaction = Map.groupBy(added, ({ transaction_id }) => transaction_id);
   return new Map(
-    purchases.map(({ id, transaction_id, state, before }) => {
+    purchases.map(({ id, transaction_id, email, state, before }) => {
       const imported = (addedByTransaction.get(transaction_id) ?? []).map((license) => ({
         id: license.id,
         purchase_id: id,
@@ -130,7 +133,7 @@ export function purchasesAfter(
         has_previous_key: true,
       }));
       const licenses = [...(before?.licenses ?? []), ...imported];
-      return [transaction_id, { id, transaction_id, state, paid: true, licenses }];
+      return [transaction_id, { id, transaction_id, state, paid: before?.paid || email !== null, licenses }];
     }),
   );
 }

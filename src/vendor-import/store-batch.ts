@@ -98,8 +98,8 @@ export async function storeBatch(
 }
 
 /** Whether the row of a purchase in the database is changed. */
-const isChanged = ({ before, state }: PlannedPurchase) =>
-  before !== undefined && (before.state !== state || !before.paid);
+const isChanged = ({ before, state, email }: PlannedPurchase) =>
+  before !== undefined && (before.state !== state || (!before.paid && email !== null));
 const isRaised = ({ before, state }: PlannedPurchase) => before !== undefined && before.state !== state;
 
 async function plan(
@@ -122,14 +122,18 @@ const previousKeyColumns = ({ previous_key_hash, previous_key }: DerivedLicense)
   previousKeyHint(previous_key),
 ];
 
-const LINK_PREVIOUS_KEY = 'update license set previous_key_hash = $2, previous_key_hint = $3 where id = $1';
+// The report of the sale had the new key mailed.
+const LINK_PREVIOUS_KEY = `
+  update license set previous_key_hash = $2, previous_key_hint = $3,
+    new_key_mailed_at = coalesce(new_key_mailed_at, created_at) where id = $1`;
 // A report of the processor may insert the same purchase meanwhile: then the statement fails on its transaction id, and the batch
 // is rolled back and repeated (`importExport`).
 const INSERT_PURCHASES = `
   insert into purchase (id, transaction_id, email, state, recorded_on, paid)
   select *, $5::date, true from unnest($1::uuid[], $2::text[], $3::text[], $4::text[])`;
 const RAISE_PURCHASES = `
-  update purchase p set state = given.state, paid = true, email = case when p.paid then p.email else given.email end
+  update purchase p set state = given.state, paid = p.paid or given.email is not null,
+    email = case when p.paid then p.email else coalesce(given.email, p.email) end
   from unnest($1::uuid[], $2::text[], $3::text[]) as given (id, email, state) where p.id = given.id`;
 
 async function writePurchases(

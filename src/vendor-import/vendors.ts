@@ -121,8 +121,7 @@ export function exportFormat(
     ...format,
     columns: Object.fromEntries(Object.entries(names).map(([field, list]) => [field, list.map(columnName)])),
     flags: (format.flags ?? []).map(([column, value, word]) => [columnName(column), value, word]),
-    ...(format.refundColumns &&
-      maps.status === undefined && { refundColumns: format.refundColumns.map(columnName) }),
+    refundColumns: maps.status === undefined ? format.refundColumns?.map(columnName) : undefined,
     ...(format.repeatColumn !== undefined && { repeatColumn: columnName(format.repeatColumn) }),
   };
 }

@@ -461,6 +461,19 @@ describe('of two rows of a license, the one with the later state of its purchase
   });
 });
 
+test('without a transaction, a later row with a refund is refused if the earlier one is stored already', async () => {
+  const rows = Array.from({ length: 2_001 }, (_, i) => `NO-ORDER-${10_000 + i},${i}@no-order.example,paid`);
+  const name = write(
+    ['key,email,status', ...rows, 'NO-ORDER-10000,0@no-order.example,refunded', ''].join('\n'),
+  );
+  const args = ['key=previous_key', 'email=email', 'status=status'].flatMap((map) => ['--map', map]);
+  const reason =
+    'this key is already in line 2, and was imported with the earlier status: change the license itself';
+  const report = { imported: 2_001, refused_rows: [{ place: 'line 2003', reason }] };
+  expect((await importFile(name, ...args, '--no-mail', '--dry-run')).json).toMatchObject(report);
+  expect((await importFile(name, ...args, '--no-mail')).json).toMatchObject(report);
+});
+
 describe('a wrong use is refused in one sentence', () => {
   test.each<[string, string[], number, RegExp]>([
     ['no file', [], 2, /^Give the file to import\.$/],
@@ -555,6 +568,7 @@ describe('a wrong use is refused in one sentence', () => {
   });
 
   test.each([
+    ['[{"key": "A"},', /ends before this JSON value is complete/],
     ['{"data": [', /ends before this JSON value is complete/],
     ['[{"a": 1}, oops]', /this is not JSON, or not a list/],
     ['{"a": nope}', /line 1: this is not JSON/],

@@ -200,7 +200,7 @@ describe('a transaction that the processor reports and that is imported', () => 
       transaction: 'other',
     });
     expect(refused_rows).toEqual([
-      { place: 'line 2', reason: 'a license was issued for this transaction already, for another address' },
+      { place: 'line 2', reason: 'a license of this transaction exists already, for another address' },
     ]);
   });
 });
@@ -227,6 +227,54 @@ test('an erasure removes the previous key, and the same file does not bring the 
     ],
   });
   expect(await idsOf(email)).toEqual([]);
+});
+
+test('a known row of an erased holder does not bring the address back with a purchase that was only refunded', async () => {
+  const email = 'unpaid@example.com';
+  const row = { key: 'UNPAID-0001-ABCD', email };
+  await importLicenses(row);
+  await purchases().record({ transaction_id: 'unpaid', status: 'refunded' });
+  await erase(service, email);
+  expect(await importLicenses({ ...row, transaction: 'unpaid' })).toMatchObject({ already_imported: 1 });
+  const sql = "select state, paid, email from purchase where transaction_id = 'unpaid'";
+  expect(await service.sql(sql)).toEqual([{ state: 'refunded', paid: false, email: null }]);
+});
+
+test('a row is refused if all licenses of its transaction have other addresses: it may be that of another shop', async () => {
+  const first = { key: 'SHOP-A-0001-ABCD', email: 'a@shops.example', transaction: '1001' };
+  const second = { key: 'SHOP-B-0001-ABCD', email: 'b@shops.example', transaction: '1001' };
+  await importLicenses(first);
+  expect(await importLicenses(second, { ...first, key: 'SHOP-A-0002-ABCD' })).toMatchObject({
+    imported: 1,
+    refused_rows: [
+      { place: 'line 2', reason: 'a license of this transaction exists already, for another address' },
+    ],
+  });
+});
+
+test('a linked license, whose key its buyer has, gets no mail from license import --send', async () => {
+  const email = 'linked@example.com';
+  await purchases().record({ transaction_id: 'linked', status: 'paid', email });
+  const toMail = async () => (await terminal.json(['license', 'import', '--send', '--dry-run']))['mails'];
+  const before = await toMail();
+  expect(await importLicenses({ key: 'LINKED-0001-ABCD', email, transaction: 'linked' })).toMatchObject({
+    linked: 1,
+  });
+  expect(await toMail()).toBe(before);
+});
+
+test('the mails of an import do not wait for the next attempt of a mail that failed', async () => {
+  await importLicenses({ key: 'FAILED-0001-ABCD', email: 'failed@example.com' });
+  await service.sql(
+    `update graphile_worker._private_jobs set attempts = 12, run_at = now() + interval '6 hours'
+     where key like 'license_key_imported %'`,
+  );
+  await importLicenses({ key: 'FAILED-0002-ABCD', email: 'after@example.com' });
+  const [mail] = await service.sql<{ soon: boolean }>(
+    `select run_at < now() + interval '1 hour' as soon from graphile_worker._private_jobs
+     where key = 'license_key_imported ' || (select id from license where email = 'after@example.com')`,
+  );
+  expect(mail).toEqual({ soon: true });
 });
 
 test('the export of the data of a holder has the hint of the previous key', async () => {

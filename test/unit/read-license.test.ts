@@ -7,7 +7,12 @@ const NOW = new Date('2026-11-20T13:00:00Z');
 const UNLIMITED = 100_000;
 
 /** Reads a row with these cells. */
-function read(vendor: VendorName, cells: Record<string, string>, more: Partial<ReadOptions> = {}) {
+function read(
+  vendor: VendorName,
+  cells: Record<string, string>,
+  more: Partial<ReadOptions> = {},
+  maps: Parameters<typeof exportFormat>[1] = {},
+) {
   const byName = new Map(Object.entries(cells).map(([name, text]) => [columnName(name), text]));
   const row = { place: 'line 2', cell: (column: string) => byName.get(column) };
   const options = {
@@ -17,7 +22,7 @@ function read(vendor: VendorName, cells: Record<string, string>, more: Partial<R
     onExpiry: 'keep',
     ...more,
   } as const;
-  return readLicense(row, { format: exportFormat(vendor, {}), ...options });
+  return readLicense(row, { format: exportFormat(vendor, maps), ...options });
 }
 
 const LEMON = { key: '80e15db5-c796-436b-850c-8f9c98a48abe', user_email: 'Ada@Example.com', order_id: '17' };
@@ -34,6 +39,14 @@ const PADDLE = {
 const KEYGEN = { key: 'C1B6DE-39A6E3-DE1529-8559A0-4AF593-V3', 'owner.email': 'ada@example.com' };
 const statusOf = (result: ReturnType<typeof readLicense>) =>
   'license' in result ? [result.license.staff_status, result.license.purchase_state] : result;
+
+test('with --map of the status, a row of a vendor is not one whose refund is unknown', () => {
+  const refundUnknown = (maps: Parameters<typeof exportFormat>[1]) => {
+    const result = read('paddle', { ...PADDLE, State: 'completed' }, {}, maps);
+    return 'license' in result && result.license.read.isRefundUnknown;
+  };
+  expect([refundUnknown({}), refundUnknown({ status: 'State' })]).toEqual([true, false]);
+});
 
 test('a row of Lemon Squeezy has the key, the address in canonical form, the order, the limit and the dates', () => {
   const dates = { expires_at: '2027-01-04T00:00:00.000000Z', created_at: '2024-05-24T14:15:07.000000Z' };

@@ -84,14 +84,13 @@ async function* jsonText(
 ): AsyncGenerator<string> {
   const { size } = await file.stat();
   const decoder = new TextDecoder('utf-8', { fatal: true });
+  const chunk = Buffer.alloc(65_536);
   let done = 0;
   try {
-    for await (const chunk of file.createReadStream({
-      autoClose: false,
-      start: 0,
-    }) as AsyncIterable<Buffer>) {
-      yield decoder.decode(chunk, { stream: true });
-      onProgress((done += chunk.length), size);
+    // Not a stream, because one that is not read to its end would end later ones of the file.
+    for (let bytesRead; (bytesRead = (await file.read(chunk, 0, chunk.length, done)).bytesRead) > 0;) {
+      yield decoder.decode(chunk.subarray(0, bytesRead), { stream: true });
+      onProgress((done += bytesRead), size);
     }
     yield decoder.decode();
   } catch (error) {

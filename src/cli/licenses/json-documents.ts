@@ -27,7 +27,7 @@ export async function* jsonDocuments(
         `${path}, line ${splitter.line}: this value is too large; save the pages of the list one behind the other.`,
       );
   }
-  if (splitter.waitingCharacters > 0)
+  if (splitter.isIncomplete)
     throw new CommandError(
       `${path}, line ${splitter.line}: the file ends before this JSON value is complete.`,
     );
@@ -61,9 +61,16 @@ class Splitter {
   #isInString = false;
   #isEscaped = false;
   #currentLine = 1;
+  /** The number of lists around the objects. */
+  #openLists = 0;
 
   get waitingCharacters(): number {
     return this.#text.length;
+  }
+
+  /** Whether an object, or the list around the objects, has no end so far. */
+  get isIncomplete(): boolean {
+    return this.#depth > 0 || this.#openLists > 0;
   }
 
   *add(chunk: string): Generator<{ line: number; text: string }> {
@@ -77,6 +84,8 @@ class Splitter {
         else if (character === '"') this.#isInString = false;
       } else if (this.#depth === 0 && /[^\s,[\]{\uFEFF]/.test(character)) {
         this.hasOtherText = true;
+      } else if (this.#depth === 0 && /[[\]]/.test(character)) {
+        this.#openLists += character === '[' ? 1 : -1;
       } else if (character === '"') {
         this.#isInString = true;
       } else if (character === '{') {
