@@ -6,7 +6,6 @@ import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { AppLogger } from '../core/logger.js';
 import { isTemporaryDatabaseError } from '../database/temporary-errors.js';
-import { isTimeCertain } from '../database/database-clock.js';
 import { DatabaseUrl, jobsPool } from '../database/data-source.js';
 import { queryPrepared } from '../database/sql.js';
 import { claimEvents, settleAttempts, type Attempt, type ClaimedEvent } from './event-outbox.js';
@@ -80,9 +79,7 @@ export class EventDispatcher implements OnApplicationBootstrap, BeforeApplicatio
       const made = await Promise.all(events.map((event) => this.#attempt(sender, event)));
       // An attempt that the shutdown ended says nothing about the receiver, so it is not counted.
       const settled = made.filter(({ error }) => error === null || !this.#abandon.signal.aborted);
-      const now = this.clock.now();
-      const isCertain = () => isTimeCertain(this.clock, this.dataSource, now);
-      if (settled.length > 0) await settleAttempts(client, settled, now, isCertain);
+      if (settled.length > 0) await settleAttempts(client, settled, this.clock.now());
       return settled;
     });
     const delivered = attempts.filter(({ error }) => error === null).length;

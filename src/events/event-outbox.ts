@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { queryPrepared } from '../database/sql.js';
-import { EVENT_TIMES, retryDelayMs, type OutgoingEvent } from './outgoing-event.js';
+import { EVENT_TIMES, MAX_ATTEMPTS, retryDelayMs, type OutgoingEvent } from './outgoing-event.js';
 
 /** SQL condition of an event that was neither delivered nor given up. */
 export const IS_WAITING = 'delivered_at is null and given_up_at is null';
@@ -9,7 +9,6 @@ export const IS_WAITING = 'delivered_at is null and given_up_at is null';
 export interface ClaimedEvent extends OutgoingEvent {
   readonly position: string;
   readonly attempts: number;
-  readonly queued_at: Date;
 }
 
 /** SQL for the id whose events are sent in their order: that of the license. Events without a license share one id. */
@@ -20,7 +19,7 @@ const orderingIdOf = (alias: string) =>
 // ahead, so it is due as well (`pauseLimitMs`). The lock lasts until the end of the transaction: other instances skip an event that
 // is being sent, and those behind it are not the first. If the instance is killed, its lock ends with its connection.
 const CLAIM = `
-  select position, id, type, data, occurred_at, attempts, queued_at from outgoing_event e
+  select position, id, type, data, occurred_at, attempts from outgoing_event e
   where ${IS_WAITING} and (next_attempt_at is null or next_attempt_at <= $1 or next_attempt_at > $3) and not exists (
     select from outgoing_event earlier where ${orderingIdOf('earlier')} = ${orderingIdOf('e')} and earlier.position < e.position
       and earlier.delivered_at is null and earlier.given_up_at is null)
@@ -46,19 +45,13 @@ export async function claimEvents(client: pg.ClientBase, now: Date, limit: numbe
   return queryPrepared<ClaimedEvent>(client, { name: 'claim events', text: CLAIM, values });
 }
 
-/**
- * Stores the outcomes of attempts in the transaction that claimed the events. While the time is uncertain, no event is given up.
- * @param now the end of the attempts @param isTimeCertain is called if an event would be given up
- */
+/** Stores the outcomes of attempts in the transaction that claimed the events. @param now the end of the attempts */
 export async function settleAttempts(
   client: pg.ClientBase,
   attempts: readonly Attempt[],
   now: Date,
-  isTimeCertain: () => Promise<boolean>,
 ): Promise<void> {
   const outcomes = attempts.map((attempt) => outcomeOf(attempt, now));
-  if (outcomes.some(({ given_up_at }) => given_up_at) && !(await isTimeCertain()))
-    for (const outcome of outcomes) outcome.given_up_at = null;
   const column = <Name extends keyof (typeof outcomes)[number]>(name: Name) =>
     outcomes.map((each) => each[name]);
   const values = [
@@ -72,13 +65,13 @@ export async function settleAttempts(
 }
 
 function outcomeOf({ event, error }: Attempt, now: Date) {
-  const { position, attempts, queued_at } = event;
-  const isRetried = now.getTime() - queued_at.getTime() < EVENT_TIMES.retryPeriodMs;
+  const { position } = event;
+  const attempts = event.attempts + 1;
   return {
     position,
     error,
     delivered_at: error === null ? now : null,
-    given_up_at: error !== null && !isRetried ? now : null,
-    next_attempt_at: error === null ? now : new Date(now.getTime() + retryDelayMs(attempts + 1)),
+    given_up_at: error !== null && attempts >= MAX_ATTEMPTS ? now : null,
+    next_attempt_at: error === null ? now : new Date(now.getTime() + retryDelayMs(attempts)),
   };
 }

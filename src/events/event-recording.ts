@@ -9,17 +9,21 @@ export async function startRecording(dataSource: DataSource, now: Date): Promise
   await withLockRetries(() => dataSource.transaction((manager) => setRecording(manager, true, now)));
 }
 
-/** Turns the recording of events off, and deletes those that are stored. @returns the number of deleted events */
+/**
+ * Turns the recording of events off, and then deletes those that are stored. If the command is interrupted, its repetition deletes the
+ * rest. @returns the number of deleted events
+ */
 export async function stopRecording(dataSource: DataSource, audit: AuditContext, now: Date): Promise<number> {
-  return withLockRetries(() =>
-    dataSource.transaction(async (manager) => {
-      await setRecording(manager, false, now);
-      const events = await affectedRows(manager, 'delete from outgoing_event');
-      await recordAudit(manager, audit, { action: 'events.stop', change: { events }, at: now });
-      return events;
-    }),
-  );
+  await withLockRetries(() => dataSource.transaction((manager) => setRecording(manager, false, now)));
+  // The deletion is not in that transaction, which delays activations until its end.
+  let events = 0;
+  for (let deleted; (deleted = await affectedRows(dataSource.manager, DELETE_STORED)) > 0;) events += deleted;
+  await recordAudit(dataSource.manager, audit, { action: 'events.stop', change: { events }, at: now });
+  return events;
 }
+
+const DELETE_STORED = `
+  delete from outgoing_event where position in (select position from outgoing_event order by position limit 5000)`;
 
 // `record_events` enables or disables triggers. For that it waits for the writers of their tables, and later writers wait for it.
 // So its own wait is limited.

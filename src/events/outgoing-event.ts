@@ -1,5 +1,3 @@
-import { DAY_MS } from '../core/clock.js';
-
 /** The types of the events (docs/events.md#types). */
 export const EVENT_TYPES = [
   'license.issued',
@@ -35,9 +33,13 @@ export const EVENT_TIMES = {
   longestRetryMs: 3 * 3_600_000,
   /** No pause is as long as this. If a stored one is, it was stored while a clock was ahead, and the event is sent at once. */
   pauseLimitMs: 4 * 3_600_000,
-  /** A failed event is attempted again for four days; then it is given up. */
-  retryPeriodMs: 4 * DAY_MS,
 };
+
+/**
+ * After this number of failed attempts an event is given up: about four days, if they follow each other as `retryDelayMs` says. They
+ * are counted, and not the days, because an event may wait for days before its first attempt.
+ */
+export const MAX_ATTEMPTS = 40;
 
 /**
  * The pause before the next attempt, up to a fifth longer or shorter, so that the events of an outage are not all repeated at once.

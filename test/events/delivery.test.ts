@@ -2,11 +2,11 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createHmac } from 'node:crypto';
-import { afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { DAY_MS } from '../../src/core/clock.js';
 import { resendEvents } from '../../src/events/event-selection.js';
-import { EVENT_TIMES, retryDelayMs } from '../../src/events/outgoing-event.js';
+import { EVENT_TIMES, MAX_ATTEMPTS, retryDelayMs } from '../../src/events/outgoing-event.js';
 import { WarningsService } from '../../src/monitoring/warnings/warnings.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { AUDIT_CONTEXT, FakeClock, NOW, Service } from '../support/harness.js';
@@ -53,6 +53,21 @@ async function untilFailed(license_id: string, attempts: number) {
     const event = await firstEventOf(license_id);
     if (event.attempts === attempts) return event;
   }
+}
+
+/**
+ * Lets the attempts of a license's first event fail, each at its time, until only the last one is left.
+ * @returns the time from the first attempt to the last one
+ */
+async function failUntilLastAttempt(license_id: string): Promise<number> {
+  const { attempts: first } = await firstEventOf(license_id);
+  const begin = service.clock.now().getTime();
+  for (let attempts = Math.max(first, 1); attempts < MAX_ATTEMPTS; attempts += 1) {
+    const { given_up_at, next_attempt_at } = await untilFailed(license_id, attempts);
+    expect(given_up_at).toBeNull();
+    service.clock.set(next_attempt_at);
+  }
+  return service.clock.now().getTime() - begin;
 }
 
 test('an event waits for the previous event of its license, and not for events of other licenses', async () => {
@@ -110,7 +125,7 @@ test('a failed event is repeated with the same id and bytes and a new signature,
   expect(attempts[0]).toMatchObject({ type: 'license.issued', timestamp: NOW, data: { license_id } });
 });
 
-test('after four days an event is given up with a warning, the next event is sent, and commands list and resend the first', async () => {
+test('after about four days an event is given up with a warning, the next event is sent, and commands list and resend the first', async () => {
   const { receiver } = sending;
   receiver.answering = ({ type }) => (type === 'license.issued' ? 500 : 204);
   const license = await service.issue();
@@ -127,9 +142,7 @@ test('after four days an event is given up with a warning, the next event is sen
   expect(await warnings()).toEqual([
     'Undelivered events: 1, because of HTTP status 500. Behind them or new: 1.',
   ]);
-  service.clock.set(new Date(Date.parse(NOW) + 4 * DAY_MS - 1_000));
-  expect((await untilFailed(license.license_id, 5)).given_up_at).toBeNull();
-  service.clock.advance(HOUR_MS);
+  await failUntilLastAttempt(license.license_id);
   await untilSent(service);
   expect((await firstEventOf(license.license_id)).given_up_at).not.toBeNull();
   expect(typesOf(receiver.accepted)).toEqual(['activation.created']);
@@ -165,12 +178,11 @@ test('the status reports the reason of a failing event, also if a later event wa
   await untilSent(service);
   receiver.answering = () => 410;
   const givenUp = await service.issue();
-  await untilFailed(givenUp.license_id, 1);
-  service.clock.set(new Date(Date.parse(NOW) + 4 * DAY_MS));
+  await failUntilLastAttempt(givenUp.license_id);
   await untilSent(service);
   expect((await firstEventOf(givenUp.license_id)).given_up_at).not.toBeNull();
   receiver.answering = () => 503;
-  // The command would use the clock of the machine, by which the event may have waited for over four days.
+  // The command would use the clock of the machine, which is behind.
   const { license_id } = delivered;
   const now = service.clock.now();
   expect(await resendEvents(service.app.get(DataSource), { license_id }, AUDIT_CONTEXT, now)).toBe(1);
@@ -179,22 +191,24 @@ test('the status reports the reason of a failing event, also if a later event wa
   expect(status.events).toMatchObject({ failing: 1, given_up: 1, reason: 'HTTP status 503' });
 });
 
-test('no event is given up while the clock is ahead, and events that this clock delayed are sent after its correction', async () => {
+test('an event that waited for days before its first attempt is repeated for about four days, like any other', async () => {
+  const { receiver } = sending;
+  receiver.answering = () => 503;
+  const { license_id } = await service.issue();
+  await service.sql(`update outgoing_event set queued_at = queued_at - interval '20 days'`);
+  const period = await failUntilLastAttempt(license_id);
+  expect(period).toBeGreaterThan(3.2 * DAY_MS);
+  expect(period).toBeLessThan(5 * DAY_MS);
+});
+
+test('events that a clock which was ahead delayed are sent after its correction', async () => {
   const { receiver } = sending;
   receiver.answering = () => 500;
   const license = await service.issue();
   await untilFailed(license.license_id, 1);
-  // Both events are attempted in the same round. By the wrong clock only the first one waits for over four days.
-  const other = await service.issue();
-  await untilFailed(other.license_id, 1);
-  const queued = 'update outgoing_event set queued_at = $1 where license_id = $2';
-  await service.sql(queued, [new Date(Date.parse(NOW) + 60 * DAY_MS), other.license_id]);
-  const agrees = jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);
   service.clock.jump(60 * DAY_MS);
-  const { given_up_at, next_attempt_at } = await untilFailed(license.license_id, 2);
-  expect(given_up_at).toBeNull();
+  const { next_attempt_at } = await untilFailed(license.license_id, 2);
   expect(next_attempt_at.getTime()).toBeGreaterThan(Date.parse(NOW) + 60 * DAY_MS);
-  agrees.mockRestore();
   receiver.answering = () => 204;
   service.clock.jump(-60 * DAY_MS);
   await service.activate(license, 'one');
@@ -454,6 +468,23 @@ test('a warning says that events are recorded without EVENTS_URL, until mooring 
   expect(warnings.derive(await warnings.readState())).not.toContain(warning);
   await withoutUrl.app.close();
   expect(withoutUrl.logged.join('')).not.toContain('events ended');
+});
+
+test('mooring events stop turns the recording off before it deletes, which may take long', async () => {
+  const recording = await startSending();
+  await recording.service.issue();
+  await untilSent(recording.service);
+  const { databaseUrl, dataDir } = recording.service;
+  const other = new Terminal({ DATABASE_URL: databaseUrl, DATA_DIR: dataDir });
+  const transaction = await OpenTransaction.begin(recording.service, 'select from outgoing_event for update');
+  const stopped = other.run(['events', 'stop', '--json']);
+  const isOff = async () => (await recording.service.sql('select from event_recording')).length === 0;
+  await Promise.race([until(isOff), stopped]);
+  await recording.service.issue();
+  await transaction.commit();
+  expect((await stopped).json).toEqual({ events: 1 });
+  expect(await recording.service.sql('select from outgoing_event')).toEqual([]);
+  await recording.service.app.close();
 });
 
 test('the pause is 5 seconds, tripled after each failure up to 3 hours, and at most a fifth longer or shorter', () => {
