@@ -104,7 +104,9 @@ function signCommand(manifest: Command): void {
         'minimumLicenseExpiry',
       ),
     )
-    .option('--again', 'sign an image that is published already')
+    .option('--low-minimum', 'let the minimum be below that of the live version')
+    .option('--high-minimum', 'let the minimum be over a year ahead')
+    .option('--again', 'sign an image that the live manifest offers already')
     .option('--any-format', 'sign a file that is no disk image (UDIF)')
     .addOption(new Option('--first', 'there is no live manifest yet').conflicts('previous'))
     .option(

@@ -1,9 +1,13 @@
 import { DAY_MS } from '../../core/clock.js';
+import { isLower } from '../../keys/manifests/manifest-content.js';
 import { entryOf, type ManifestContent } from '../../keys/manifests/signed-manifest.js';
 import type { Unusual } from '../terminal/confirm.js';
 
-/** A manifest that is valid for longer than a leap year is unusual: for that long, an attacker can send clients an old copy. */
-const LONGEST_USUAL_VALIDITY_MS = 366 * DAY_MS;
+/**
+ * A time more than a leap year ahead is unusual. Until a manifest expires, an attacker can send clients an old copy; and most licenses
+ * are sold for a year, so a minimum further ahead excludes also the newest of them.
+ */
+const LONGEST_USUAL_MS = 366 * DAY_MS;
 
 /** What is known about a manifest before it is signed. */
 interface Draft {
@@ -20,6 +24,8 @@ export interface Confirmations {
   readonly again?: true;
   readonly anyFormat?: true;
   readonly forEveryone?: true;
+  readonly lowMinimum?: true;
+  readonly highMinimum?: true;
 }
 
 /** Lists what is unusual and not confirmed by an option: a slip cannot be taken back once the manifest is published. */
@@ -30,15 +36,18 @@ export function unusualIn(draft: Draft, confirmed: Confirmations): Unusual[] {
     ['--again', confirmed.again, sameImage(draft)],
     ['--any-format', confirmed.anyFormat, noDiskImage(draft)],
     ['--for-everyone', confirmed.forEveryone, lostMinimum(draft)],
+    ['--low-minimum', confirmed.lowMinimum, lowMinimum(draft)],
+    ['--high-minimum', confirmed.highMinimum, highMinimum(draft)],
   ];
   return checks.flatMap(([option, isConfirmed, sentence]) =>
     sentence === null || isConfirmed ? [] : [{ sentence, name: version, option }],
   );
 }
 
+const isOverAYearAhead = (time: string, now: Date) => Date.parse(time) - now.getTime() > LONGEST_USUAL_MS;
+
 function longExpiry({ next, now }: Draft): string | null {
-  const isLong = Date.parse(next.expires_at) - now.getTime() > LONGEST_USUAL_VALIDITY_MS;
-  if (!isLong) return null;
+  if (!isOverAYearAhead(next.expires_at, now)) return null;
   return `The manifest would expire at ${next.expires_at}, over a year ahead: until then, an attacker can offer clients this version in place of later ones.`;
 }
 
@@ -66,4 +75,17 @@ function lostMinimum(draft: Draft): string | null {
   const minimum = live?.minimum_license_expiry ?? null;
   if (minimum === null || next.minimum_license_expiry !== null || !isSignCommand(draft)) return null;
   return `Version ${next.version} would be for everyone, and the live version ${live!.version} is only for licenses that expire not before ${minimum}: without --minimum-license-expiry, no license needs a renewal for it, and a minimum cannot be added later.`;
+}
+
+function lowMinimum(draft: Draft): string | null {
+  const { next, live } = draft;
+  const [minimum, before] = [next.minimum_license_expiry, live?.minimum_license_expiry ?? null];
+  if (minimum === null || !isLower(minimum, before) || !isSignCommand(draft)) return null;
+  return `Version ${next.version} would be for licenses that expire not before ${minimum}, and the live version ${live!.version} only for those that expire not before ${before}: a minimum cannot be raised later.`;
+}
+
+function highMinimum(draft: Draft): string | null {
+  const { version, minimum_license_expiry: minimum } = draft.next;
+  if (minimum === null || !isOverAYearAhead(minimum, draft.now) || !isSignCommand(draft)) return null;
+  return `Version ${version} would be only for licenses that expire not before ${minimum}, over a year ahead: copies of it would stop on every other license, also on one that is bought today for a year.`;
 }

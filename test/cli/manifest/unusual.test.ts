@@ -9,7 +9,7 @@ import {
 } from '../../support/processes/cli-harness.js';
 import { startFakeServer } from '../../manifest/fake-manifest-server.js';
 
-/** One day more than a leap year, the longest period for which a manifest may be valid without `--long-expiry`. */
+/** One day more than a leap year, the longest usual time until an expiry or a minimum. */
 const IN_367_DAYS = new Date(Date.now() + 367 * 86_400_000).toISOString().slice(0, 10);
 const IN_365_DAYS = new Date(Date.now() + 365 * 86_400_000).toISOString().slice(0, 10);
 const MINIMUM = ['--minimum-license-expiry', '2027-01-04'];
@@ -63,6 +63,20 @@ describe('sign refuses, and signs with the option that the refusal names:', () =
       [],
     ],
     [
+      'a minimum below that of the live version',
+      '--low-minimum',
+      'Version 1.1.0 would be for licenses that expire not before 2026-01-04T00:00:00Z, and the live version 1.0.0 only for those that expire not before 2027-01-04T00:00:00Z: a minimum cannot be raised later.',
+      'Next.dmg',
+      ['--minimum-license-expiry', '2026-01-04'],
+    ],
+    [
+      'a minimum over a year ahead',
+      '--high-minimum',
+      `Version 1.1.0 would be only for licenses that expire not before ${IN_367_DAYS}T00:00:00Z, over a year ahead: copies of it would stop on every other license, also on one that is bought today for a year.`,
+      'Next.dmg',
+      ['--minimum-license-expiry', IN_367_DAYS],
+    ],
+    [
       'an expiry over a year ahead',
       '--long-expiry',
       `The manifest would expire at ${IN_367_DAYS}T00:00:00Z, over a year ahead: until then, an attacker can offer clients this version in place of later ones.`,
@@ -94,7 +108,7 @@ describe('sign refuses, and signs with the option that the refusal names:', () =
 
   test('an image of an older version that is still offered (--again)', async () => {
     const later = ['--previous', live, '--key', 'two.pem', '--minimum-license-expiry', '2028-01-04'];
-    const next = await sign('1.1.0', 'Next.dmg', later);
+    const next = await sign('1.1.0', 'Next.dmg', [...later, '--high-minimum']);
     const args = ['--previous', terminal.writeDocument('next.json', next.json), '--key', 'two.pem'];
     const refused = await sign('1.2.0', 'App.dmg', [...args, '--for-everyone']);
     expect(refused).toMatchObject({ code: 1, stdout: '' });
@@ -118,9 +132,13 @@ describe('sign refuses, and signs with the option that the refusal names:', () =
   });
 });
 
-test('sign needs no option for an image with a koly block and an expiry in a year, and refuses --for-everyone with a minimum', async () => {
-  const run = await signNext('Next.dmg', ...MINIMUM, '--expires', IN_365_DAYS);
+test('sign needs no option for an image with a koly block, and an expiry and a minimum in a year', async () => {
+  const minimum = ['--minimum-license-expiry', IN_365_DAYS];
+  const run = await signNext('Next.dmg', ...minimum, '--expires', IN_365_DAYS);
   expect(run).toMatchObject({ code: 0, json: { version: '1.1.0' } });
+});
+
+test('sign refuses --for-everyone with a minimum', async () => {
   expect(await signNext('Next.dmg', ...MINIMUM, '--for-everyone')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('--for-everyone'),

@@ -201,10 +201,13 @@ export class Publisher extends Terminal {
 /** The beginning of the arguments of `mooring manifest publish`. No image is at the addresses of the tests. */
 export const PUBLISH = ['manifest', 'publish', '--no-fetch'];
 
-/** The arguments of `mooring manifest sign` for a version, without `--key`. `--again` allows the same image for all versions. */
+/**
+ * The arguments of `mooring manifest sign` for a version, without `--key`. `--again` allows the same image for all versions, and
+ * `--high-minimum` a minimum in a fixed year.
+ */
 export function signArgsWithoutKey(version: string, ...moreArgs: string[]): string[] {
-  const image = ['--dmg', 'App.dmg', '--version', version, '--url', imageUrl(version), '--again'];
-  return ['manifest', 'sign', ...image, ...moreArgs];
+  const image = ['--dmg', 'App.dmg', '--version', version, '--url', imageUrl(version)];
+  return ['manifest', 'sign', ...image, '--again', '--high-minimum', ...moreArgs];
 }
 
 /** The arguments of `mooring manifest sign` for a version, with the key `two.pem`. */
