@@ -1,3 +1,4 @@
+import { accessSync, constants } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
 // A lock without a reference would be garbage collected and thereby released.
@@ -7,12 +8,16 @@ const heldLocks = new Set<DatabaseSync>();
  * Tries to take an exclusive lock on a file, without waiting, and creates the file if it is missing. The kernel releases the lock
  * when the process ends for any reason, so there are no stale locks. Node has no such lock, so this is the lock of an SQLite file,
  * which stays empty and needs no journal.
+ * @throws Error if this process cannot write the file
  * @returns a function that releases the lock; null if another process, or another part of this one, holds it
  */
 export function tryKernelLock(file: string): (() => void) | null {
   const lock = new DatabaseSync(file);
   try {
     lock.exec('pragma journal_mode = off; begin exclusive');
+    // SQLite opens a file that it cannot write for reading, and its exclusive lock then excludes nobody. The file is not opened to
+    // check this, because closing it would release the locks of this process.
+    accessSync(file, constants.W_OK);
   } catch (error) {
     lock.close();
     const SQLITE_BUSY = 5;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -19,6 +19,7 @@ import { temporaryFolder } from '../support/folders.js';
 const START = new Date('2026-11-20T13:00:00.000Z');
 /** The compiled module, which child processes import. */
 const ROTATION_MODULE = new URL('../../dist/keys/tokens/rotation.js', import.meta.url).href;
+const isRoot = process.getuid?.() === 0;
 const BUSY = 'Another command changes the ring just now: try again.';
 const CLAIMS: LicenseClaims = {
   iss: 'mooring',
@@ -296,8 +297,29 @@ test('a ring whose lock cannot be taken stays as it is', async () => {
   const before = await readFile(join(dir, 'ring.json'), 'utf8');
   const refused = rotateKeys(dir, at(60));
   await expect(refused).rejects.toThrow(RotationError);
-  await expect(refused).rejects.toThrow(`${dir} cannot be written: the ring stays as it is.`);
+  await expect(refused).rejects.toThrow(`${dir}/ring.lock cannot be written: the ring stays as it is.`);
   expect(await readFile(join(dir, 'ring.json'), 'utf8')).toBe(before);
+});
+
+test('a ring whose lock can only be read stays as it is, because such a lock excludes nobody', async () => {
+  await rotateKeys(dir, at(5));
+  await chmod(join(dir, 'ring.lock'), 0o444);
+  const before = await folderContents();
+  const script = `import('${ROTATION_MODULE}').then((r) => r.rotateKeys(process.argv[1], new Date(${at(60).getTime()})))
+    .catch((error) => console.log(error.message))`;
+  const program = [process.execPath, '-e', script, dir];
+  // Root could write the file nevertheless.
+  if (isRoot) program.unshift('setpriv', '--bounding-set=-dac_override');
+  const child = spawn(program[0]!, program.slice(1), { stdio: ['ignore', 'pipe', 'ignore'] });
+  expect(await text(child.stdout)).toBe(`${dir}/ring.lock cannot be written: the ring stays as it is.\n`);
+  expect(await folderContents()).toEqual(before);
+});
+
+// Only root may change a file's owner.
+(isRoot ? test : test.skip)('the lock that root takes belongs to the owner of the folder', async () => {
+  await chown(dir, 12_345, 12_345);
+  await rotateKeys(dir, at(5));
+  expect(await stat(join(dir, 'ring.lock'))).toMatchObject({ uid: 12_345, gid: 12_345 });
 });
 
 describe('concurrent commands', () => {

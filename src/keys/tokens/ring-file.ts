@@ -60,8 +60,8 @@ export function summarizeKeys(entries: readonly RingEntry[]): KeySummary[] {
   return entries.map(({ kid, state, since }) => ({ kid, state, since: rfc3339(new Date(since)) }));
 }
 
-/** Gives a file that root creates to the owner of the folder, so that a service that does not run as root can read it. */
-async function giveToFolderOwner(dir: string, file: string): Promise<void> {
+/** Gives a file that root creates to the owner of the folder, so that a service that does not run as root can use it. */
+export async function giveToFolderOwner(dir: string, file: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = await stat(dir);
   await chown(join(dir, file), uid, gid);

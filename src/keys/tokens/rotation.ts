@@ -1,6 +1,16 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createTokenKey, parseRing, readRingText, writeRing, type RingEntry } from './ring-file.js';
+import {
+  createTokenKey,
+  giveToFolderOwner,
+  parseRing,
+  readRingText,
+  writeRing,
+  type RingEntry,
+} from './ring-file.js';
+
+/** The file whose lock excludes other commands. */
+const LOCK_FILE = 'ring.lock';
 
 /** After this time every instance has loaded a change of the ring, such as a new `next` key: instances reload it every 2 seconds. */
 export const RING_PROPAGATION_MS = 5_000;
@@ -113,6 +123,7 @@ async function changeRing(
   await readRingText(dir);
   const release = await lockRing(dir);
   try {
+    await giveToFolderOwner(dir, LOCK_FILE);
     const entries = change(parseRing(await readRingText(dir)));
     if (entries.some(({ state }) => state === 'next')) {
       await writeRing(dir, entries);
@@ -133,11 +144,12 @@ async function changeRing(
 async function lockRing(dir: string): Promise<() => void> {
   // The module is loaded on demand, because most commands do not need SQLite.
   const { tryKernelLock } = await import('../../core/kernel-lock.js');
+  const file = join(dir, LOCK_FILE);
   const lock = () => {
     try {
-      return tryKernelLock(join(dir, 'ring.lock'));
+      return tryKernelLock(file);
     } catch {
-      throw new RotationError(`${dir} cannot be written: the ring stays as it is.`);
+      throw new RotationError(`${file} cannot be written: the ring stays as it is.`);
     }
   };
   const release = lock();
