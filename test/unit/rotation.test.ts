@@ -301,7 +301,7 @@ test('a ring whose lock cannot be taken stays as it is', async () => {
   expect(await readFile(join(dir, 'ring.json'), 'utf8')).toBe(before);
 });
 
-test('a ring whose lock can only be read stays as it is, because such a lock excludes nobody', async () => {
+test('a ring whose lock can only be read stays as it is, because such a lock excludes no process', async () => {
   await rotateKeys(dir, at(5));
   await chmod(join(dir, 'ring.lock'), 0o444);
   const before = await folderContents();

@@ -3,9 +3,12 @@ import { setTimeout as wait } from 'node:timers/promises';
 import {
   findDifferingUnsignedMember,
   ManifestError,
+  parseSigned,
   readDocument,
   verifyManifest,
+  type ManifestContent,
 } from '../../keys/manifests/signed-manifest.js';
+import { manifestDigest } from '../../manifest/manifest.rules.js';
 import { CommandError } from '../terminal/output.js';
 import { fetchManifest } from './live-manifest.js';
 
@@ -15,13 +18,13 @@ const POLL_INTERVAL_MS = 250;
 interface Published {
   readonly url: string;
   readonly signed: string;
-  readonly sequence: number;
+  readonly content: ManifestContent;
   readonly trusted: ReadonlyMap<string, KeyObject>;
   readonly waitSeconds: number;
 }
 
 /**
- * Verifies what a client receives from the public address, and waits while it still serves an earlier manifest.
+ * Verifies what a client receives from the public address, and waits while it serves another valid manifest, or none.
  * @returns a sentence about what is wrong; null if all is right
  */
 export async function checkPublicAddress(published: Published): Promise<string | null> {
@@ -30,8 +33,7 @@ export async function checkPublicAddress(published: Published): Promise<string |
     try {
       const instead = await readServed(published);
       if (instead === null) return null;
-      if (Date.now() < deadline) continue;
-      return `${url} still serves ${instead} after ${waitSeconds} seconds. A cache may keep that for 5 minutes: purge it, or wait; then check with mooring manifest verify ${url}.`;
+      if (Date.now() >= deadline) return `${url} ${instead}`;
     } catch (error) {
       // The address does not answer, answers with an error, or serves something wrong. The command does not wait for this to
       // change, because the manifest is published nevertheless.
@@ -45,22 +47,35 @@ export async function checkPublicAddress(published: Published): Promise<string |
 
 /**
  * Reads what the address serves in place of the published manifest.
- * @returns null if it serves the published manifest or a later one
+ * @returns null if it serves the published manifest, otherwise the end of a sentence about the address
  * @throws CommandError if it does not answer, or serves something wrong @throws ManifestError if clients refuse what it serves
  */
-async function readServed({ url, signed, sequence, trusted }: Published): Promise<string | null> {
+async function readServed(published: Published): Promise<string | null> {
+  const { url, trusted, content } = published;
   const document = await fetchManifest(url);
-  if (document === null) return 'no manifest';
+  if (document === null) return stillServes('no manifest', published);
+  const { signed } = readDocument(document);
+  // The previous manifest is not verified: the key that signed it may have leaked, and is then no longer trusted.
+  const isPrevious = manifestDigest(signed) === content.previous;
+  const { sequence } = isPrevious ? parseSigned(signed) : verifyServed(document, url, trusted);
+  if (sequence > content.sequence)
+    return `serves the manifest of sequence ${sequence}, above ${content.sequence}. Either another publisher has published since, or this address has the manifests of another installation or from before the database was lost: clients that have seen sequence ${sequence} refuse a lower one.`;
+  if (sequence < content.sequence) return stillServes(`the manifest of sequence ${sequence}`, published);
+  if (signed === published.signed) return null;
+  throw new CommandError(
+    `${url} serves another manifest of the same sequence, which was not published here.`,
+  );
+}
+
+const stillServes = (what: string, { url, waitSeconds }: Published) =>
+  `still serves ${what} after ${waitSeconds} seconds. A cache may keep that for 5 minutes: purge it, or wait; then check with mooring manifest verify ${url}.`;
+
+/** @throws CommandError if an unsigned copy differs from the signed value @throws ManifestError if clients refuse the manifest */
+function verifyServed(document: unknown, url: string, trusted: Published['trusted']): ManifestContent {
   const served = verifyManifest(document, trusted);
   const member = findDifferingUnsignedMember(document, served);
-  if (member !== null)
-    throw new CommandError(
-      `${url} serves a manifest whose unsigned copy of ${member} differs from the signed value.`,
-    );
-  if (served.sequence === sequence && readDocument(document).signed !== signed)
-    throw new CommandError(
-      `${url} serves another manifest of the same sequence, which was not published here.`,
-    );
-  // Another publisher may have published a later manifest since.
-  return served.sequence >= sequence ? null : `the manifest of sequence ${served.sequence}`;
+  if (member === null) return served;
+  throw new CommandError(
+    `${url} serves a manifest whose unsigned copy of ${member} differs from the signed value.`,
+  );
 }

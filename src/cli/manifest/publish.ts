@@ -39,7 +39,8 @@ export async function publish(file: string, options: PublishOptions, command: Co
     const { publicUrl, trusted } = publishing;
     const { signed } = readDocument(document);
     const url = `${publicUrl}/v1/manifest`;
-    const fault = await checkPublicAddress({ url, signed, sequence, trusted, waitSeconds: options.wait });
+    const published = { url, signed, content: next, trusted, waitSeconds: options.wait };
+    const fault = await checkPublicAddress(published);
     const result = { version, sequence, minimum_license_expiry, expires_at, served: fault === null };
     print(command, result, aligned([['Live now', `version ${version}`], ...contentRows(next)]));
     if (fault !== null) throw new CommandError(`The manifest is published, but ${fault}`);

@@ -165,10 +165,33 @@ describe('after publishing, the public URL is read:', () => {
     await expectLive(document);
   });
 
-  test('a later manifest that another publisher has published meanwhile counts as served', async () => {
+  test('a previous manifest of a key that is no longer trusted is waited for, and reported as the previous one', async () => {
+    const before = await terminal.json(['manifest', 'show']);
+    const leaked = signUnchecked(before.signed, JSON.parse(before.signed), untrusted);
+    const [document, address] = [await nextDocument(), await serveDocument(leaked)];
+    await using cache = address;
+    const run = await publish(document, cache.url, '--wait', '1');
+    expect(run).toMatchObject({ code: 1, json: { served: false } });
+    expect(run.stderr).toContain(
+      `${cache.url}/v1/manifest still serves the manifest of sequence ${JSON.parse(before.signed).sequence} after 1 seconds.`,
+    );
+    expect(cache.requestCount).toBeGreaterThan(1);
+  });
+
+  test('a manifest of a higher sequence is reported, unless a cache replaces it by the published one', async () => {
     const document = await nextDocument();
-    const after = { ...JSON.parse(document.signed), sequence: 99 };
-    await using address = await serveDocument(manifests.sign(after));
-    expect((await publish(document, address.url)).json).toMatchObject({ served: true });
+    const { sequence } = JSON.parse(document.signed) as { sequence: number };
+    const higher = manifests.sign({ ...JSON.parse(document.signed), sequence: 99 });
+    await using other = await serveDocument(higher);
+    const run = await publish(document, other.url, '--wait', '1');
+    expect(run).toMatchObject({ code: 1, json: { served: false } });
+    expect(run.stderr).toBe(
+      `The manifest is published, but ${other.url}/v1/manifest serves the manifest of sequence 99, above ${sequence}. Either another publisher has published since, or this address has the manifests of another installation or from before the database was lost: clients that have seen sequence 99 refuse a lower one.\n`,
+    );
+    const next = await nextDocument();
+    await using cache = await startFakeServer(
+      (response, earlierRequests) => void response.end(JSON.stringify(earlierRequests < 1 ? higher : next)),
+    );
+    expect(await publish(next, cache.url)).toMatchObject({ code: 0, json: { served: true } });
   });
 });
