@@ -77,7 +77,14 @@ const VARIANTS: Partial<Record<ProblemCode, readonly Variant[]>> = {
   ],
   key_not_mailable: [[{ reason: 'not_made_here' }], [{ reason: 'refunded' }], [{ reason: 'erased' }]],
   idempotency_key_reused: [[{ license_id: '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6' }]],
-  manifest_refused: [[{ reason: 'This manifest is already live: there is nothing to publish.' }]],
+  manifest_refused: [
+    [
+      {
+        reason:
+          'This manifest is already live with other signatures: sign the version again with manifest refresh.',
+      },
+    ],
+  ],
   too_many_requests: [[{}, { 'retry-after': '86400' }]],
   method_not_allowed: [[{}, { allow: 'GET, HEAD' }]],
 };

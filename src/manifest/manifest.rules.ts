@@ -74,6 +74,8 @@ export interface PublishContext {
   readonly now: Date;
   /** Whether the publisher requested a withdrawal: a manifest that replaces the live version by a lower one. */
   readonly isWithdrawal: boolean;
+  /** Whether exactly this manifest, with the same signatures, is live: it is published again, as after a lost answer. */
+  readonly isRepeated?: boolean;
 }
 
 /**
@@ -100,6 +102,7 @@ export function refuseUnpublishable(next: ManifestContent, context: PublishConte
     next.sequence > (live?.content.sequence ?? 0) + MAX_SEQUENCE_STEP,
     `The sequence ${next.sequence} is too high: clients accept no lower sequence afterwards.`,
   );
+  if (context.isRepeated) return;
   if (live) refuseWrongSuccessor(next, live, context);
   else refuseWrongFirst(next, isWithdrawal);
   const publishedVersion = versions.find(next.version);
@@ -122,7 +125,7 @@ function refuseWrongFirst({ previous }: ManifestContent, isWithdrawal: boolean):
 }
 
 /**
- * Refuses a manifest that is live already, that does not follow the live one, or whose lower version was not requested as a
+ * Refuses a manifest that is live already with other signatures, that does not follow the live one, or whose lower version was not requested as a
  * withdrawal; and a withdrawal to a version that is not lower, was never published or is withdrawn.
  */
 function refuseWrongSuccessor(
@@ -131,7 +134,10 @@ function refuseWrongSuccessor(
   { versions, isWithdrawal }: PublishContext,
 ): void {
   const isLive = next.sequence === live.sequence && manifestBytes(next) === signed;
-  refuseIf(isLive, 'This manifest is already live: there is nothing to publish.');
+  refuseIf(
+    isLive,
+    'This manifest is already live with other signatures: sign the version again with manifest refresh.',
+  );
   refuseIf(
     next.previous !== manifestDigest(signed),
     `Another manifest is live now (sequence ${live.sequence}, version ${live.version}): sign again on top of it.`,

@@ -100,7 +100,8 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
   }
 
   /**
-   * Publishes a manifest: verifies its signatures, checks it against the live manifest under a lock, and inserts it.
+   * Publishes a manifest: verifies its signatures, checks it against the live manifest under a lock, and inserts it, unless it is
+   * live already.
    * @param document the JSON document that `mooring manifest sign`, `refresh` or `withdraw` wrote
    * @param isWithdrawal whether the publisher requested a withdrawal
    * @throws ManifestError or PublishError with one sentence
@@ -114,7 +115,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
       await execute(manager, 'select pg_advisory_xact_lock($1)', [LOCKS.publish]);
       // The manifests are read over the connection of this transaction: all others of the pool may be waiting for the lock.
       const published = await readAllPublished(manager);
-      refuseUnpublishable(content, { ...published, product: this.config.product, now, isWithdrawal });
+      if (this.refuse(document, content, published, isWithdrawal)) return;
       const sequence = String(content.sequence);
       await manager.insert(Manifest, { sequence, signed, signatures, published_at: now });
       const before = published.live && auditNames(published.live.content);
@@ -122,7 +123,8 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
       const action = isWithdrawal ? 'manifest.withdraw' : 'manifest.publish';
       await recordAudit(manager, audit, { action, change, at: now });
     });
-    await this.refresh();
+    // The manifest is published, and if this fails, the next poll reads it.
+    await this.refresh().catch((error: unknown) => this.log.failed('published manifest not read', error));
     return content;
   }
 
@@ -130,9 +132,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
   async checkPublishable(document: unknown, isWithdrawal = false): Promise<ManifestContent> {
     const content = this.verify(document);
     await this.refresh();
-    const { live, versions } = this;
-    const { product } = this.config;
-    refuseUnpublishable(content, { live, versions, product, now: this.clock.now(), isWithdrawal });
+    this.refuse(document, content, this, isWithdrawal);
     return content;
   }
 
@@ -142,6 +142,23 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     if (!target) return null;
     const [row] = await readRowsFrom(this.dataSource, target.sequence);
     return assembleManifest(row!.signed, row!.signatures);
+  }
+
+  /**
+   * Checks a verified manifest against the published ones.
+   * @returns whether exactly this manifest is live, so that its publication changes nothing @throws PublishError
+   */
+  private refuse(
+    document: unknown,
+    content: ManifestContent,
+    { live, versions }: Published,
+    isWithdrawal: boolean,
+  ): boolean {
+    const isRepeated = live?.body === bodyOf(readDocument(document));
+    const { product } = this.config;
+    const now = this.clock.now();
+    refuseUnpublishable(content, { live, versions, product, now, isWithdrawal, isRepeated });
+    return isRepeated;
   }
 
   private verify(document: unknown): ManifestContent {
@@ -192,6 +209,7 @@ function applyPublished(rows: readonly PublishedRow[], versions: PublishedVersio
 }
 
 function readPublished({ signed, signatures }: PublishedRow): LiveManifest {
-  const body = JSON.stringify(assembleManifest(signed, signatures));
-  return { content: parseSigned(signed), signed, body };
+  return { content: parseSigned(signed), signed, body: bodyOf({ signed, signatures }) };
 }
+
+const bodyOf = ({ signed, signatures }: PublishedRow) => JSON.stringify(assembleManifest(signed, signatures));

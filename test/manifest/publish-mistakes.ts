@@ -97,9 +97,13 @@ export const MISTAKES: Record<string, Mistake> = {
       signed: signedManifest.signed.replace('5.0.0', '5.0.1'),
     }),
   },
-  'the live manifest again': {
-    sentence: 'This manifest is already live: there is nothing to publish.',
-    document: (_signedManifest, live) => live,
+  'the live manifest with another signature': {
+    sentence:
+      'This manifest is already live with other signatures: sign the version again with manifest refresh.',
+    document: (_signedManifest, live) => ({
+      ...live,
+      signatures: [...live.signatures, { ...live.signatures[0]!, key_id: 'other' }],
+    }),
   },
   'the sequence of the live manifest': {
     sentence: 'The live manifest has sequence 5; this one has 5 and must be above it.',

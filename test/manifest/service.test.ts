@@ -64,6 +64,18 @@ describe('a publisher', () => {
     ]);
   });
 
+  test('can publish the live manifest again, which changes nothing, unless it has expired', async () => {
+    const before = await audit();
+    const { body, content } = manifests.service.live!;
+    const document = JSON.parse(body) as SignedManifest;
+    expect(await manifests.service.checkPublishable(document)).toEqual(content);
+    expect(await manifests.service.publish(document, AUDIT_CONTEXT)).toEqual(content);
+    expect(await audit()).toEqual(before);
+    const expired = jest.spyOn(Clock.prototype, 'now').mockReturnValue(new Date(content.expires_at));
+    await expect(manifests.service.publish(document, AUDIT_CONTEXT)).rejects.toThrow('This manifest expired');
+    expired.mockRestore();
+  });
+
   test('can withdraw a version, also in a check, only if a withdrawal is requested', async () => {
     const document = manifests.sign(await manifests.withdrawal());
     await expect(manifests.service.checkPublishable(document)).rejects.toThrow(PublishError);
@@ -113,6 +125,15 @@ describe('a publisher', () => {
     await sql.query('select pg_advisory_unlock($1)', [LOCKS.publish]);
     await publishing;
     expect(manifests.service.live!.content).toMatchObject({ version: '6.0', sequence: before + 1 });
+  });
+
+  test('has published a manifest also if it cannot be read afterwards', async () => {
+    const document = manifests.sign(manifests.next('7.0'));
+    const refresh = jest.spyOn(manifests.service, 'refresh').mockRejectedValue(new Error('unreadable'));
+    await manifests.service.publish(document, AUDIT_CONTEXT);
+    refresh.mockRestore();
+    await manifests.service.refresh();
+    expect(manifests.service.live!.signed).toBe(document.signed);
   });
 
   test('sees the manifests of the database at a refresh after the restore of a backup', async () => {

@@ -172,8 +172,8 @@ describe('is refused', () => {
       { ...next, sequence: 1_000_000_007 },
     ],
     [
-      'the manifest that is live already',
-      'This manifest is already live: there is nothing to publish.',
+      'the manifest that is live already, with other signatures',
+      'This manifest is already live with other signatures: sign the version again with manifest refresh.',
       live,
     ],
     [

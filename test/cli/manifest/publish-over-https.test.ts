@@ -194,8 +194,15 @@ test('a manifest can be sent as it is with curl, and one of over 256 KiB is refu
   expect(sent).toMatchObject({ status: 200, json: { live: { sequence: 3 }, next: { sequence: 4 } } });
   const { live, next } = (await send(refresh)).json;
   expect([live.sequence, next.sequence]).toEqual([3, 4]);
-  const reason = 'This manifest is already live: there is nothing to publish.';
-  expect(await send(refresh)).toMatchObject({
+  for (const query of ['', '?dry_run=true', '?withdraw=true'])
+    expect(await send(refresh, query)).toMatchObject({ status: 200, json: { live: next, next } });
+  expect(await service.sql("select count(*)::int from audit_event where action like 'manifest.%'")).toEqual([
+    { count: 4 },
+  ]);
+  const reason =
+    'This manifest is already live with other signatures: sign the version again with manifest refresh.';
+  const other = { key_id: 'other', signature: refresh.signature };
+  expect(await send({ ...refresh, signatures: [...refresh.signatures, other] })).toMatchObject({
     status: 422,
     json: { code: 'manifest_refused', reason, detail: reason },
   });
