@@ -33,7 +33,10 @@ export interface LiveManifest extends LiveContent {
 type PublishedRow = Pick<Manifest, 'signed' | 'signatures'>;
 type Published = Pick<ManifestService, 'live' | 'versions'>;
 
-/** Keeps the live manifest and the published versions in memory, so that serving the manifest needs no database. */
+/**
+ * Keeps the live manifest and the published versions in memory, so that serving the manifest needs no database. The file is long,
+ * because a manifest is published on top of the same state that is served.
+ */
 @Injectable()
 export class ManifestService implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
   #versions = new PublishedVersions();

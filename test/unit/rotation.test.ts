@@ -223,6 +223,23 @@ describe('a revocation', () => {
     await expectRefused(() => revokeKey(dir, active.kid, at(60)), sentence);
   });
 
+  test.each([
+    ['is missing', 'is missing or cannot be read (ENOENT)', (file: string) => rm(file)],
+    ['was damaged', 'is not an Ed25519 key in PEM', (file: string) => writeFile(file, 'x')],
+  ])(
+    'of the active key, and a rotation, is refused if the file of the next key %s',
+    async (_what, fault, damage) => {
+      const [active, next] = (await ring()) as [RingEntry, RingEntry];
+      await damage(join(dir, next.file));
+      const sentence = `The next key cannot sign. The token key file ${next.file} ${fault}. Restore it from the backup of the folder, or make another next key: mooring keys revoke -- ${next.kid}`;
+      await expectRefused(() => revokeKey(dir, active.kid, at(60)), sentence);
+      await expectRefused(() => rotateKeys(dir, at(60)), sentence);
+      await revokeKey(dir, next.kid, at(60));
+      await revokeKey(dir, active.kid, at(65));
+      expect((await KeyRing.open(dir)).active.state).toBe('active');
+    },
+  );
+
   test('of a verifying key refuses its tokens, at any time, and changes no other key', async () => {
     const token = await signToken();
     const verifying = await kidOf('active');

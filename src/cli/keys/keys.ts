@@ -52,7 +52,7 @@ async function rotate(_options: unknown, command: Command): Promise<void> {
   printKeys(summarizeKeys(entries), command);
 }
 
-// The key files are not opened, because the file of the leaked key may have been destroyed.
+// The ring is not opened, because the file of the leaked key may have been destroyed.
 async function revoke(kid: string, { dryRun }: { dryRun?: true }, command: Command): Promise<void> {
   if (dryRun) return printAffected(kid, command);
   const entries = await revokeKey(tokenKeysDir(new Config(process.env)), kid, new Clock().now());

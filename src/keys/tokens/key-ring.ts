@@ -168,7 +168,12 @@ async function readRing(dir: string, read: ReadText, text: string): Promise<Ring
   return { text, entries, active, byHeader: new Map(keys.map((key) => [key.header, key])) };
 }
 
-async function readKey(dir: string, read: ReadText, { kid, file, state }: RingEntry): Promise<TokenKey> {
+/** Reads the key of an entry. @throws an Error of one sentence if its file is missing or has not this key, or not the private half */
+export async function readKey(
+  dir: string,
+  read: ReadText,
+  { kid, file, state }: RingEntry,
+): Promise<TokenKey> {
   const pem = await read(join(dir, file)).catch((error: unknown) => {
     throw new Error(`The token key file ${file} is missing or cannot be read${codeText(error)}.`);
   });

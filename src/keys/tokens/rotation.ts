@@ -1,10 +1,12 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readKey } from './key-ring.js';
 import {
   createTokenKey,
   giveToFolderOwner,
   parseRing,
   readRingText,
+  readText,
   writeRing,
   type RingEntry,
 } from './ring-file.js';
@@ -27,8 +29,8 @@ export class RotationError extends Error {}
  * `next` key only gets a `next` key.
  * @param dir holds the PEM files and ring.json
  * @returns the ring as it is now
- * @throws RotationError if the `next` key is younger than 5 seconds, if another command changes the ring, or if the folder cannot
- *   be written
+ * @throws RotationError if the `next` key is unreadable or younger than 5 seconds, if another command changes the ring, or if the
+ *   folder cannot be written
  * @throws Error if ring.json is missing or invalid
  */
 export function rotateKeys(dir: string, now: Date): Promise<RingEntry[]> {
@@ -36,15 +38,15 @@ export function rotateKeys(dir: string, now: Date): Promise<RingEntry[]> {
     const next = entries.find(({ state }) => state === 'next');
     // `changeRing` creates the missing `next` key, which signs after the following rotation.
     if (!next) return entries;
-    return promote(entries, next, now, 'verifying');
+    return promote(dir, entries, next, now, 'verifying');
   });
 }
 
 /**
  * Revokes a leaked key. The answer to its tokens is `token_invalid`, so the clients activate again by themselves and keep their
  * activation. If the key is active, the `next` key replaces it.
- * @throws RotationError if there is no such key, if it is revoked already, if the key that would replace it is missing or younger
- *   than 5 seconds, if another command changes the ring, or if the folder cannot be written
+ * @throws RotationError if there is no such key, if it is revoked already, if the key that would replace it is missing,
+ *   unreadable or younger than 5 seconds, if another command changes the ring, or if the folder cannot be written
  * @throws Error if ring.json is missing or invalid
  */
 export function revokeKey(dir: string, kid: string, now: Date): Promise<RingEntry[]> {
@@ -54,7 +56,7 @@ export function revokeKey(dir: string, kid: string, now: Date): Promise<RingEntr
     const next = entries.find(({ state }) => state === 'next');
     if (!next)
       throw new RotationError('There is no next key to sign instead: run mooring keys rotate first.');
-    return promote(entries, next, now, 'revoked');
+    return promote(dir, entries, next, now, 'revoked');
   });
 }
 
@@ -74,14 +76,15 @@ export function revocableKey<Key extends Pick<RingEntry, 'kid' | 'state'>>(
 
 /**
  * Makes `next` the active key, and gives the former active key the state `formerState`.
- * @throws RotationError if `next` is too young
+ * @throws RotationError if `next` is too young, or if its file is not usable
  */
-function promote(
+async function promote(
+  dir: string,
   entries: RingEntry[],
   next: RingEntry,
   now: Date,
   formerState: RingEntry['state'],
-): RingEntry[] {
+): Promise<RingEntry[]> {
   const waitMs = Date.parse(next.since) + RING_PROPAGATION_MS - now.getTime();
   // `next.since` is in the future only if a clock is or was wrong. A rotation is then not refused if it would have to wait an hour
   // or more. A revocation is not refused for any `since` in the future, because the leaked key would sign in the meantime.
@@ -95,6 +98,12 @@ function promote(
       `The next key is too young for every instance to know it: try again in ${seconds} s.`,
     );
   }
+  // With an unusable key every instance would go on with the ring that it has, and accept a leaked key.
+  await readKey(dir, readText, next).catch(({ message }: Error) => {
+    throw new RotationError(
+      `The next key cannot sign. ${message} Restore it from the backup of the folder, or make another next key: mooring keys revoke -- ${next.kid}`,
+    );
+  });
   const active = entries.find(({ state }) => state === 'active')!;
   return withState(withState(entries, active, formerState, now), next, 'active', now);
 }
@@ -117,14 +126,14 @@ function withState(
 async function changeRing(
   dir: string,
   now: Date,
-  change: (entries: RingEntry[]) => RingEntry[],
+  change: (entries: RingEntry[]) => RingEntry[] | Promise<RingEntry[]>,
 ): Promise<RingEntry[]> {
   // Throws if there is no ring, before the lock creates its file.
   await readRingText(dir);
   const release = await lockRing(dir);
   try {
     await giveToFolderOwner(dir, LOCK_FILE);
-    const entries = change(parseRing(await readRingText(dir)));
+    const entries = await change(parseRing(await readRingText(dir)));
     if (entries.some(({ state }) => state === 'next')) {
       await writeRing(dir, entries);
       return entries;
