@@ -1,7 +1,7 @@
 /**
- * Whether a value is an absolute http or https URL with a host. Spaces, control characters and backslashes are refused, because a
- * browser reads them in another way than other programs do.
+ * Whether a value is an absolute http or https URL with a host. A third slash, spaces, control characters and backslashes are refused,
+ * because a browser reads them in another way than other programs do.
  */
 export function isWebAddress(value: unknown): value is string {
-  return typeof value === 'string' && /^https?:\/\/[^\s\p{Cc}\\]+$/u.test(value) && URL.canParse(value);
+  return typeof value === 'string' && /^https?:\/\/(?!\/)[^\s\p{Cc}\\]+$/u.test(value) && URL.canParse(value);
 }

@@ -449,6 +449,14 @@ export function manifests() {
       unreadableCase('An image whose url has a backslash is malformed: a browser reads it as a slash.', {
         dmg: { ...PLAIN.dmg, url: 'https://dl.example.com\\@other.example/App-3.2.0.dmg' },
       }),
+      refusedCase(
+        'An image whose url has no host is malformed, although a browser takes its path for one.',
+        'malformed',
+        {
+          ...PLAIN,
+          dmg: { ...PLAIN.dmg, url: 'https:///dl.example.com/App-3.2.0.dmg' },
+        },
+      ),
       unreadableCase('An image whose url has a space is malformed.', {
         dmg: { ...PLAIN.dmg, url: 'https://dl.example.com/App 3.2.0.dmg' },
       }),

@@ -95,7 +95,11 @@ export function refuseUnpublishable(next: ManifestContent, context: PublishConte
     `This manifest was issued at ${next.issued_at}, which is in the future: correct the clock of the machine that signed it, and sign again.`,
   );
   const urls = [next, ...next.also_available].map(({ dmg }) => dmg.url);
-  refuseIf(!urls.every((url) => url.startsWith('https://')), 'Every url of a manifest must be https.');
+  // A browser takes the path of `https:///host/` for the host, and other clients refuse the whole manifest.
+  refuseIf(
+    !urls.every((url) => /^https:\/\/[^/]/.test(url)),
+    'Every url of a manifest must begin with https:// and a host.',
+  );
   // The manifest is public.
   refuseIf(urls.some(hasCredentials), 'No url of a manifest may hold a user name or a password.');
   refuseIf(

@@ -172,6 +172,7 @@ describe('sign', () => {
     [2, /'--first' cannot be used with .*'--previous/, ['--first', '--previous', 'x']],
     [2, /^--version must be one to four dotted numbers/, ['--first', '--version', '1.0-beta']],
     [2, /^--url must be an https URL\.$/, ['--first', '--url', 'http://example.com/a']],
+    [2, /^--url must be an https URL\.$/, ['--first', '--url', 'https:///example.com/a']],
     [2, /^--expires must be in the future\.$/, ['--first', '--expires', '2020-01-01']],
     [2, /^--minimum-license-expiry must be a day/, ['--first', '--minimum-license-expiry', 'soon']],
     [2, /^--public-key must be an Ed25519 public key/, ['--first', '--public-key', 'x']],

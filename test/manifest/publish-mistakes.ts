@@ -150,11 +150,11 @@ export const MISTAKES: Record<string, Mistake> = {
     content: () => ({ issued_at: '2020-01-01T00:00:00Z', expires_at: '2020-02-01T00:00:00Z' }),
   },
   'a url without https': {
-    sentence: 'Every url of a manifest must be https.',
+    sentence: 'Every url of a manifest must begin with https:// and a host.',
     content: (next) => ({ dmg: { ...next.dmg, url: 'http://dl.example.com/App.dmg' } }),
   },
   'the url of an older version without https': {
-    sentence: 'Every url of a manifest must be https.',
+    sentence: 'Every url of a manifest must begin with https:// and a host.',
     content: (next) =>
       changeVersion2(next, { dmg: { ...dmg('2.0.0'), url: 'http://dl.example.com/App.dmg' } }),
   },

@@ -118,12 +118,17 @@ describe('is refused', () => {
     ],
     [
       'a url without https',
-      'Every url of a manifest must be https.',
+      'Every url of a manifest must begin with https:// and a host.',
       { ...next, dmg: versionWithoutHttps.dmg },
     ],
     [
+      'a url without a host',
+      'Every url of a manifest must begin with https:// and a host.',
+      { ...next, dmg: { ...next.dmg, url: 'https:///dl.example.com/App.dmg' } },
+    ],
+    [
       'an older version with a url without https',
-      'Every url of a manifest must be https.',
+      'Every url of a manifest must begin with https:// and a host.',
       { ...next, also_available: [versionWithoutHttps] },
     ],
     [

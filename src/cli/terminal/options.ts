@@ -61,7 +61,7 @@ export const actorName = fieldOption(
 export const imageUrl = fieldOption(
   '--url',
   textField('must be an https URL', (text) =>
-    text.startsWith('https://') && URL.canParse(text) ? text : null,
+    /^https:\/\/[^/]/.test(text) && URL.canParse(text) ? text : null,
   ).parse,
 );
 
