@@ -101,6 +101,23 @@ test('the packaged file makes a key, signs, verifies and publishes a version wit
   expect((await run(['manifest', 'show', '--json'])).json).toMatchObject({ version: '1.0.0' });
 });
 
+test('the packaged file reads no setting of the service, as the jobs of a pipeline have in their environment', async () => {
+  const first = await machine.sign('1.0.0', '--first', '--public-key', machine.two);
+  const env = {
+    DATABASE_URL: 'mysql://127.0.0.1/other',
+    DATABASE_READ_URL: 'x',
+    LOG_LEVEL: 'warning',
+    PORT: 'tcp://172.17.0.2:80',
+    SMTP_URL: 'x',
+    MANIFEST_PUBLIC_KEYS: machine.two,
+  };
+  const file = machine.writeDocument('first.json', first);
+  expect(await run(['manifest', 'verify', file, '--json'], { env })).toMatchObject({
+    code: 0,
+    json: { version: '1.0.0' },
+  });
+});
+
 test('without PUBLIC_URL the packaged file says so, although the settings name a database', async () => {
   const env = { PUBLIC_URL: '', DATABASE_URL: 'postgres://127.0.0.1:9/mooring' };
   expect(await run(['manifest', 'show'], { env })).toMatchObject({

@@ -1,5 +1,8 @@
 import { CommandError } from '../terminal/output.js';
 
+/** The command line for publishers has no such settings. */
+export const DATABASE_SETTINGS: readonly string[] = [];
+
 /** The command line for publishers reads no database, whatever the settings say. */
 export const hasDatabase = () => false;
 

@@ -4,17 +4,29 @@ import { readFile } from 'node:fs/promises';
 import { Config } from '../../core/config.js';
 import { isEd25519, publicJwk, publicKeyFromX, thumbprint } from '../../keys/ed25519/ed25519.js';
 import { encryptedPrivateKey } from '../../keys/ed25519/encrypted-private-key.js';
+import { DATABASE_SETTINGS } from '../context/has-database.js';
 import { developmentManifestKeyFile, trustedManifestKeys } from '../../keys/key-material.js';
 import type { AskPassphrase } from '../terminal/passphrase.js';
 import { fileError, fromWorkingDirectory, refuseExisting, writeNew } from '../terminal/files.js';
 import { CommandError, printMessage, UsageError } from '../terminal/output.js';
 
+/** The settings that the commands of a publisher read. */
+const PUBLISHER_SETTINGS = [
+  'PUBLIC_URL',
+  'PRODUCT',
+  'MANIFEST_PUBLIC_KEYS',
+  'STAFF_TOKEN',
+  'DATA_DIR',
+  ...DATABASE_SETTINGS,
+];
+
 /**
- * Reads the settings of a publisher's machine, always in development mode, because production, or a public HOST, would require the
- * settings of a service.
+ * Reads the settings of a publisher's machine and no others: the job of a pipeline may have a PORT or LOG_LEVEL of another program. The
+ * mode is always development, because production would require the settings of a service.
  */
 export function publisherConfig(): Config {
-  return new Config({ ...process.env, NODE_ENV: 'development', HOST: undefined });
+  const settings = PUBLISHER_SETTINGS.map((name) => [name, process.env[name]] as const);
+  return new Config({ ...Object.fromEntries(settings), NODE_ENV: 'development' });
 }
 
 // This is read from the environment, because `publisherConfig` is always in development mode.
