@@ -34,8 +34,8 @@ type PublishedRow = Pick<Manifest, 'signed' | 'signatures'>;
 type Published = Pick<ManifestService, 'live' | 'versions'>;
 
 /**
- * Keeps the live manifest and the published versions in memory, so that serving the manifest needs no database. The file is long,
- * because a manifest is published on top of the same state that is served.
+ * Keeps the live manifest and the published versions in memory, so that serving the manifest needs no database.
+ * The file is long, because a manifest is published on top of the same state that is served.
  */
 @Injectable()
 export class ManifestService implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
