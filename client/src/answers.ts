@@ -44,6 +44,11 @@ export function errorOf(
   return outcome.kind === 'problem' ? outcome.problem : new ServiceUnreachable(outcome.reason);
 }
 
+/** What an outcome asks the client to do; undefined if it is no problem. */
+export function actionOf(outcome: Outcome): ClientAction | undefined {
+  return outcome.kind === 'problem' ? outcome.problem.client_action : undefined;
+}
+
 function invalidAnswer(answer: Answer): NoAnswer {
   return {
     kind: 'no_answer',

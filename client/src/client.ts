@@ -1,10 +1,11 @@
 import { CallQueue } from './call-queue.js';
-import { License, type Activation } from './license.js';
+import { License } from './license.js';
 import { trustedKey } from './manifest-signature.js';
 import { NamedTimers } from './named-timers.js';
 import { withDefaults, type ClientOptions } from './options.js';
 import * as schedule from './schedule.js';
 import { SeenTime } from './seen-time.js';
+import type { Activation } from './state.js';
 import type { CallEnd, Status } from './status.js';
 import { Store } from './store.js';
 import { pickCrash, telemetryBlock, isTelemetryDisabled, type CrashSignature } from './telemetry.js';
@@ -59,8 +60,7 @@ export class MooringClient {
 
   /** Decides whether the application may run, and sets the timers. Calls after the state was read return the first result. */
   start(): Promise<Status> {
-    this.#starting ??= this.#start();
-    return this.#starting;
+    return (this.#starting ??= this.#start());
   }
 
   /**

@@ -76,16 +76,20 @@ export class TokenReader {
     return readToken(license, this.#keys);
   }
 
+  /** The `mch` claim of a token of this machine; undefined if its machine id cannot be read. */
+  async thisMachine(): Promise<string | undefined> {
+    try {
+      return (this.#machine ??= machineDigest(await this.#machineId()));
+    } catch {
+      return undefined;
+    }
+  }
+
   /** False if the token or this computer names no machine: a machine id that cannot be read must not stop the application. */
   async isOfAnotherMachine(license: StoredLicense): Promise<boolean> {
     const { claims } = this.read(license);
-    if (!claims) return false;
-    try {
-      this.#machine ??= machineDigest(await this.#machineId());
-    } catch {
-      return false;
-    }
-    return claims.mch !== this.#machine;
+    const mch = claims && (await this.thisMachine());
+    return mch !== undefined && claims?.mch !== mch;
   }
 }
 

@@ -1,10 +1,11 @@
-import { errorOf, readLicenseAnswer, type Confirmation, type Outcome } from './answers.js';
+import { actionOf, errorOf, readLicenseAnswer, type Confirmation, type Outcome } from './answers.js';
 import type { TokenReader } from './license-token.js';
 import type { LicenseProblem } from './problem.js';
 import type { SeenTime } from './seen-time.js';
-import type { StoredLicense } from './state.js';
-import { isStoppedBy, NOT_CALLED, stoppedBy, storedStop, type CallEnd, type Status } from './status.js';
+import type { Activation, Refused, StoredLicense } from './state.js';
+import { isStoppedBy, NOT_CALLED, stoppedBy, type CallEnd, type Status } from './status.js';
 import type { Store } from './store.js';
+import { appliesTo, storedStop } from './stored-stop.js';
 import type { CrashSignature, Telemetry } from './telemetry.js';
 import { noAnswer, type Transport } from './transport.js';
 
@@ -18,12 +19,6 @@ export interface LicenseDependencies {
   /** The telemetry of the next heartbeat, or undefined if the user opted out. */
   telemetry(): (Telemetry & CrashSignature) | undefined;
   log(message: string): void;
-}
-
-export interface Activation {
-  license_key: string;
-  email: string;
-  hostname_hint: string | null;
 }
 
 // A refusal of a background activation with one of these codes stops a running application only after the token's end. Every
@@ -49,8 +44,9 @@ export class License {
    * machine is never sent: `heartbeat` then activates this machine instead, and after a stop nothing is sent.
    */
   async start(): Promise<CallEnd> {
-    const { license, stopped } = this.#dependencies.store.state;
+    const { license, stopped: stored } = this.#dependencies.store.state;
     if (!license) return NOT_CALLED;
+    const stopped = stored && appliesTo(stored, await this.#refused(license)) ? stored : null;
     // `isBelievable` is false if the application ships token keys and the token fails the checks with them.
     const { claims, isBelievable, offline_until } = this.#dependencies.tokens.read(license);
     if (claims) this.#dependencies.time.atLeast(claims.iat * 1000);
@@ -136,7 +132,7 @@ export class License {
   ): Promise<CallEnd> {
     if (outcome.kind === 'confirmed') return this.#confirm(license, outcome.confirmation);
     if (outcome.kind === 'problem' && this.#mayStop(outcome.problem, license, isActivation))
-      await this.#stop(outcome.problem);
+      await this.#stop(outcome.problem, license);
     else await this.#continueAfter(outcome);
     return { kind: 'unconfirmed', retry_after_seconds: outcome.retry_after_seconds };
   }
@@ -167,10 +163,17 @@ export class License {
     return !(isIgnoredForNow && this.#status.kind === 'running' && this.#isTokenValid(license));
   }
 
-  async #stop(problem: LicenseProblem): Promise<void> {
+  async #stop(problem: LicenseProblem, license: StoredLicense): Promise<void> {
     const { store, time } = this.#dependencies;
-    await store.save({ stopped: storedStop(problem), time: time.toStored() });
+    const stopped = storedStop(problem, await this.#refused(license));
+    await store.save({ stopped, time: time.toStored() });
     this.#status = stoppedBy(problem);
+  }
+
+  /** What a stop of this license is stored with. */
+  async #refused({ license_key }: StoredLicense): Promise<Refused> {
+    const { tokens, app_version } = this.#dependencies;
+    return { license_key, mch: await tokens.thisMachine(), app_version };
   }
 
   async #continueAfter(outcome: Exclude<Outcome, { kind: 'confirmed' }>): Promise<void> {
@@ -193,8 +196,4 @@ export class License {
     const { offline_until } = this.#dependencies.tokens.read(license);
     return { kind: 'running', offline_until, license_expires_at: license.expires_at };
   }
-}
-
-function actionOf(outcome: Outcome): string | undefined {
-  return outcome.kind === 'problem' ? outcome.problem.client_action : undefined;
 }

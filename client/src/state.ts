@@ -3,18 +3,30 @@ import type { StoredTime } from './seen-time.js';
 import type { CrashSignature } from './telemetry.js';
 import { parseTime } from './time.js';
 
-/** The license as it was activated, with the values of the last confirmation. */
-export interface StoredLicense {
+/** What the user typed to activate. */
+export interface Activation {
   license_key: string;
   email: string;
   hostname_hint: string | null;
+}
+
+/** The license as it was activated, with the values of the last confirmation. */
+export interface StoredLicense extends Activation {
   token: string;
   offline_until: string;
   expires_at: string | null;
 }
 
-/** The refusal that stopped the application. */
-export interface StoredStop {
+/** The license, machine and version that were refused. */
+export interface Refused {
+  license_key: string;
+  /** The `mch` claim of a token of the machine; undefined if its machine id cannot be read. */
+  mch: string | undefined;
+  app_version: string;
+}
+
+/** The refusal that stopped the application. An earlier client did not store what was refused. */
+export interface StoredStop extends Partial<Refused> {
   code: string;
   detail: string;
   extras: Readonly<Record<string, unknown>>;

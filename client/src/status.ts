@@ -28,12 +28,6 @@ export function stoppedBy({ code, detail, extras }: StoredStop): Status {
   return { kind: 'stopped', reason: code, detail, extras: checkedMembers(code, extras) };
 }
 
-/** The stop as it is stored. `release_url` is valid for ten minutes only (docs/clients.md#a-full-license). */
-export function storedStop({ code, detail, extras }: StoredStop): StoredStop {
-  const { release_url: _, ...lasting } = extras;
-  return { code, detail, extras: lasting };
-}
-
 /** Whether the license was stopped by a problem with this code; narrows the types of `extras`. */
 export function isStoppedBy<Code extends ProblemCode>(
   status: Status,

@@ -1,8 +1,8 @@
-import type { Activation } from './license.js';
 import { readLicenseKey } from './license-key.js';
 import type { NamedTimers } from './named-timers.js';
 import { LicenseProblem, ServiceUnreachable } from './problem.js';
 import * as schedule from './schedule.js';
+import type { Activation } from './state.js';
 import type { Status } from './status.js';
 import type { Clock } from './time.js';
 

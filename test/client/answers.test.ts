@@ -6,6 +6,7 @@ import { asObject, parseObject } from '../../client/src/json.js';
 import { machineDigest, readToken } from '../../client/src/license-token.js';
 import { LicenseProblem, ServiceUnreachable } from '../../client/src/problem.js';
 import { withDefaults, type ClientOptions } from '../../client/src/options.js';
+import type { State } from '../../client/src/state.js';
 import { readState, writeState } from '../../client/src/state-file.js';
 import { getEventListeners } from 'node:events';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
@@ -464,8 +465,16 @@ describe('a client whose state file has the token of another machine', () => {
       return computer;
     }
 
-    test('stays released on this machine when the user retries, until the user clicks Activate', async () => {
-      const computer = await stoppedOnOtherMachine('binding_released');
+    test('stays released when the user retries, until the user clicks Activate, if an earlier client stored the stop', async () => {
+      const computer = await computerWith(MACHINE_ID);
+      computer.service.answer['/v1/heartbeat'] = () => problem(403, 'binding_released', 'stop');
+      await computer.client.heartbeatNow();
+      await computer.client.close();
+      const state = JSON.parse(await readFile(computer.stateFile, 'utf8')) as State;
+      delete state.stopped!.mch;
+      await writeFile(computer.stateFile, JSON.stringify(state));
+      computer.service.calls = [];
+      expect((await computer.open(onThisMachine)).kind).toBe('stopped');
       expect(await computer.client.heartbeatNow()).toMatchObject({ kind: 'stopped' });
       await computer.advanceTime(DAY);
       expect(computer.service.calls.filter(({ path }) => path !== '/v1/manifest')).toEqual([]);

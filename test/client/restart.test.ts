@@ -4,6 +4,13 @@ import type { MooringClient } from '../../client/src/client.js';
 import type { State } from '../../client/src/state.js';
 import { DAY, Computer, EMAIL, HOUR, KEY, MINUTE, problem, START } from './harness.js';
 
+/** Changes the state file while the application is closed. */
+async function edit(computer: Computer, change: (state: State) => void): Promise<void> {
+  const state = JSON.parse(await readFile(computer.stateFile, 'utf8')) as State;
+  change(state);
+  await writeFile(computer.stateFile, JSON.stringify(state));
+}
+
 describe('a restart', () => {
   test('within seven days runs without the network', async () => {
     const computer = await Computer.activated();
@@ -226,4 +233,87 @@ describe('the clock', () => {
     const kept = JSON.parse(await readFile(computer.stateFile, 'utf8')) as State;
     expect(kept.time.highest_seen).toMatch(/^\d{4}-/);
   });
+});
+
+/** Makes a computer on which version 4.0 was refused because the license covers versions up to 3.1.0 only. */
+async function stoppedAtVersion4(): Promise<Computer> {
+  const computer = await Computer.activated();
+  await computer.restart({ appVersion: '4.0' });
+  const extras = { newest_covered_version: '3.1.0' };
+  computer.service.answer['/v1/heartbeat'] = () => problem(403, 'version_not_covered', 'stop', extras);
+  expect((await computer.client.heartbeatNow()).kind).toBe('stopped');
+  computer.service.disconnect();
+  return computer;
+}
+
+describe('a stop of a version that is not covered', () => {
+  test('does not stop another version, which runs until the end of the token, also without the network', async () => {
+    const computer = await stoppedAtVersion4();
+    expect((await computer.restart()).kind).toBe('running');
+    await computer.advanceTime(10 * MINUTE);
+    expect(computer.service.heartbeats.at(-1)!.body).toMatchObject({ app_version: '3.1.0' });
+    expect(computer.client.status.kind).toBe('running');
+    expect((await computer.restartAfter(8 * DAY)).kind).toBe('needs_network');
+  });
+
+  test('stops the same version at each start, until a confirmation', async () => {
+    const computer = await stoppedAtVersion4();
+    expect((await computer.restart({ appVersion: '4.0' })).kind).toBe('stopped');
+    expect((await computer.restart()).kind).toBe('running');
+    expect((await computer.restart({ appVersion: '4.0' })).kind).toBe('stopped');
+    computer.service.answer['/v1/heartbeat'] = () => computer.service.confirm();
+    expect((await computer.restart({ appVersion: '4.0' })).kind).toBe('running');
+  });
+
+  test('that an earlier client stored without the version stops no version: that client was part of another one', async () => {
+    const computer = await stoppedAtVersion4();
+    await computer.client.close();
+    await edit(computer, ({ stopped }) => delete stopped!.app_version);
+    expect((await computer.open()).kind).toBe('running');
+  });
+
+  test('is replaced by a stop of the license, which stops each version', async () => {
+    const computer = await stoppedAtVersion4();
+    computer.service.answer['/v1/heartbeat'] = () => problem(403, 'license_revoked', 'stop');
+    expect((await computer.client.heartbeatNow()).kind).toBe('stopped');
+    computer.service.disconnect();
+    expect(await computer.restart()).toMatchObject({ kind: 'stopped', reason: 'license_revoked' });
+  });
+});
+
+describe('a stop in a file that two computers share', () => {
+  test.each(['binding_released', 'machine_limit_reached'])(
+    'does not stop the other computer, and still stops its own: %s',
+    async (code) => {
+      const other = { machineId: async () => 'cd'.repeat(32) };
+      const computer = await Computer.activated();
+      await computer.restart(other);
+      computer.service.answer['/v1/heartbeat'] = () => problem(403, code, 'stop');
+      expect((await computer.client.heartbeatNow()).kind).toBe('stopped');
+      computer.service.disconnect();
+      expect((await computer.restart()).kind).toBe('running');
+      expect(await computer.restart(other)).toMatchObject({ kind: 'stopped', reason: code });
+    },
+  );
+
+  test('stops both computers if it is about the license', async () => {
+    const computer = await Computer.activated();
+    await computer.restart({ machineId: async () => 'cd'.repeat(32) });
+    computer.service.answer['/v1/heartbeat'] = () => problem(403, 'license_revoked', 'stop');
+    expect((await computer.client.heartbeatNow()).kind).toBe('stopped');
+    computer.service.disconnect();
+    expect((await computer.restart()).kind).toBe('stopped');
+  });
+
+  test.each(['the machine that stopped', 'this machine'])(
+    'stops this computer if the id of %s could not be read',
+    async (name) => {
+      const unreadable = { machineId: () => Promise.reject(new Error('no hardware UUID')) };
+      const computer = await Computer.activated();
+      await computer.restart(name === 'this machine' ? {} : unreadable);
+      computer.service.answer['/v1/heartbeat'] = () => problem(403, 'binding_released', 'stop');
+      expect((await computer.client.heartbeatNow()).kind).toBe('stopped');
+      expect((await computer.restart(name === 'this machine' ? unreadable : {})).kind).toBe('stopped');
+    },
+  );
 });

@@ -362,6 +362,19 @@ describe('two processes of one application', () => {
     expect((await computer.open()).kind).toBe('running');
   });
 
+  test('a stop of the license that the other one has replaced does not stop the new license', async () => {
+    const computer = await Computer.activated();
+    const first = computer.client;
+    await computer.open();
+    await computer.client.activate('MOOR_0000-0000-0000-0000', EMAIL);
+    await computer.client.close();
+    computer.service.answer['/v1/heartbeat'] = () => problem(403, 'license_expired', 'stop');
+    expect((await first.heartbeatNow()).kind).toBe('stopped');
+    await first.close();
+    computer.service.disconnect();
+    expect((await computer.open()).kind).toBe('running');
+  });
+
   test('each keeps what the other one wrote, and the higher sequence of each key', async () => {
     const file = join(temporaryFolder(), 'license.json');
     const seen = (sequence: number, digest: string) => ({ sequence, digest });

@@ -168,6 +168,34 @@ describe('one home folder on two computers, one of which is released', () => {
   );
 });
 
+describe('one home folder on two computers, one of which is released while it runs', () => {
+  test('the other one runs, activates in the background and gets its existing activation', async () => {
+    const { license, computer } = await activatedComputer(2);
+    await computer.client.close();
+    computer.hardware = 'the second hardware';
+    await computer.open();
+    await computer.advanceTime(10 * MINUTE);
+    const second = (await activeMachines(license)).find(
+      (each) => each.machine === machineId('the second hardware'),
+    );
+    await release(second!.id);
+    expect(await computer.client.heartbeatNow()).toMatchObject({
+      kind: 'stopped',
+      reason: 'binding_released',
+    });
+    await computer.client.close();
+    computer.hardware = 'the first hardware';
+    computer.isOnline = false;
+    expect((await computer.open()).kind).toBe('running');
+    computer.isOnline = true;
+    computer.answeredCalls.length = 0;
+    await computer.advanceTime(7 * HOUR);
+    expect(computer.calls[0]).toBe('/v1/activate 200');
+    expect(computer.client.status.kind).toBe('running');
+    expect(await activeMachines(license)).toHaveLength(1);
+  });
+});
+
 describe('a backup of the state file is restored', () => {
   test.each([3, 400])('a backup that is %i days old: the next heartbeat renews its token', async (days) => {
     const { license, computer } = await activatedComputer();

@@ -88,6 +88,80 @@ class States(ClientTest):
             self.assertEqual(self.state()["stopped"]["code"], code)
         self.assertEqual([status.kind for status in self.computer.states], ["not_activated", "running", "stopped", "stopped"])
 
+    def stop_version_4(self) -> None:
+        """Version 4.0 is refused, and then the service cannot be reached."""
+        self.computer.activate()
+        self.computer.client.close()
+        self.computer.open(app_version="4.0")
+        self.computer.remote.stop = Stop("version_not_covered", "not covered")
+        self.assertEqual(self.computer.retry().kind, "stopped")
+        self.computer.remote.refuse()
+        self.computer.client.close()
+
+    def test_a_version_that_is_not_covered(self) -> None:
+        """A stop of one version does not stop another one, which runs until the end of the token."""
+        self.stop_version_4()
+        for version, kind in (("4.0", "stopped"), ("3.1.0", "running"), ("4.0", "stopped")):
+            self.assertEqual(self.computer.open(app_version=version).kind, kind, version)
+            self.computer.client.close()
+        self.computer.open()
+        self.assertEqual(self.computer.restart_after(8 * DAY).kind, "needs_network")
+
+    def test_a_version_that_an_earlier_client_did_not_store(self) -> None:
+        """That client was part of another version of the application."""
+        self.stop_version_4()
+        state = self.state()
+        del state["stopped"]["app_version"]
+        self.computer.state_file.write_text(json.dumps(state), encoding="utf-8")
+        self.assertEqual(self.computer.open().kind, "running")
+
+    def test_a_stop_in_a_file_that_two_computers_share(self) -> None:
+        """It stops the other computer only if it is about the license, or if a machine id cannot be read."""
+
+        def fail() -> str:
+            raise MachineIdUnreadable("no hardware UUID")
+
+        def other() -> str:
+            return "cd" * 32
+
+        def first() -> str:
+            return MACHINE_ID
+
+        computer = self.computer
+        for code, stopped, started, kind in (
+            ("binding_released", first, other, "running"),
+            ("machine_limit_reached", first, other, "running"),
+            ("license_revoked", first, other, "stopped"),
+            ("binding_released", fail, other, "stopped"),
+            ("binding_released", first, fail, "stopped"),
+        ):
+            with self.subTest(code=code, stopped=stopped.__name__, started=started.__name__):
+                computer.remote.behave()
+                computer.remote.stop = None
+                computer.activate()
+                computer.client.close()
+                computer.open(machine_id=stopped)
+                computer.remote.stop = Stop(code, "because")
+                self.assertEqual(computer.retry().kind, "stopped")
+                computer.remote.refuse()
+                computer.client.close()
+                self.assertEqual(computer.open(machine_id=started).kind, kind)
+                computer.client.close()
+                self.assertEqual(computer.open().kind, "stopped")
+
+    def test_a_stop_of_a_license_that_another_process_has_replaced(self) -> None:
+        computer = self.computer
+        computer.activate()
+        first = computer.client
+        computer.open()
+        computer.activate("MOOR_0000-0000-0000-0000")
+        computer.client.close()
+        computer.remote.stop = Stop("license_expired", "expired")
+        self.assertEqual(first.heartbeat_now().kind, "stopped")
+        first.close()
+        computer.remote.refuse()
+        self.assertEqual(computer.open().kind, "running")
+
     def test_reactivate_while_stopped(self) -> None:
         """A stopped application does not follow `reactivate`, keeps its stop, and sends no license call by itself for a week."""
         self.computer.activate()

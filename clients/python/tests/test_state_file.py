@@ -24,7 +24,7 @@ from mooring_client.store import Store
 LICENSE = StoredLicense("MOOR_E6S7-Z8KJ-TB3R-QKX6", "buyer@example.com", None, "t.o.k", "2026-11-27T13:00:00Z", None)
 FULL = State(
     license=LICENSE,
-    stopped=StoredStop("license_refunded", "It was refunded.", {"seats": 3, "more": [None, {"a": "b"}]}),
+    stopped=StoredStop("license_refunded", "It was refunded.", {"seats": 3, "more": [None, {"a": "b"}]}, "K", "m", "3.1.0"),
     time=StoredTime("2026-11-20T13:00:00.000Z", 1.5),
     crash={"crash_kind": "native"},
     sequences={"key": SeenSequence(42, "5a" * 32)},

@@ -14,7 +14,7 @@ from .problem import LicenseProblem
 from .schedule import CallEnd, Confirmed, NotCalled, Unconfirmed
 from .seen_time import SeenTime
 from .state import StoredLicense, StoredStop
-from .status import NeedsNetwork, NotActivated, Running, Status, Stopped, stopped_by
+from .status import NeedsNetwork, NotActivated, Running, Status, Stopped, applies_to, stopped_by
 from .store import Store
 from .time_text import parse_time
 from .transport import Transport
@@ -58,6 +58,8 @@ class License:
         license, stopped = self.store.state.license, self.store.state.stopped
         if license is None:
             return NotCalled()
+        if stopped is not None and not applies_to(stopped, license.license_key, self.tokens.this_machine(), self.app_version):
+            stopped = None
         reading = self.tokens.read(license)
         if reading.claims is not None:
             self.time.at_least(reading.claims.iat * 1000)
@@ -157,7 +159,7 @@ class License:
         if isinstance(outcome, Confirmation):
             return self._confirm(_activation_of(license), outcome)
         if isinstance(outcome, Refusal) and self._may_stop(outcome.problem, license, is_activation):
-            self._stop(outcome.problem)
+            self._stop(outcome.problem, license)
         else:
             self._continue_after(outcome)
         return Unconfirmed(outcome.retry_after_seconds)
@@ -188,10 +190,12 @@ class License:
         is_ignored_for_now = is_activation and problem.code in _IGNORED_WHILE_TOKEN_IS_VALID
         return not (is_ignored_for_now and isinstance(self.status, Running) and self._is_token_valid(license))
 
-    def _stop(self, problem: LicenseProblem) -> None:
+    def _stop(self, problem: LicenseProblem, license: StoredLicense) -> None:
         # `release_url` is valid for ten minutes only (docs/clients.md#a-full-license).
         lasting = {name: value for name, value in problem.extras.items() if name != "release_url"}
-        self.store.save(stopped=StoredStop(problem.code, problem.detail, lasting), time=self.time.to_stored())
+        mch = self.tokens.this_machine()
+        stopped = StoredStop(problem.code, problem.detail, lasting, license.license_key, mch, self.app_version)
+        self.store.save(stopped=stopped, time=self.time.to_stored())
         self.status = Stopped(problem.code, problem.detail, problem.extras)
 
     def _continue_after(self, outcome: Union[Refusal, NoAnswer]) -> None:

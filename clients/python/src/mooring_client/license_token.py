@@ -75,15 +75,18 @@ class TokenReader:
     def is_of_another_machine(self, license: StoredLicense) -> bool:
         """False if the token or this computer names no machine: a machine id that cannot be read must not stop the application."""
         claims = self.read(license).claims
-        if claims is None:
-            return False
+        mch = None if claims is None else self.this_machine()
+        return claims is not None and mch is not None and claims.mch != mch
+
+    def this_machine(self) -> Optional[str]:
+        """The `mch` claim of a token of this machine; None if its machine id cannot be read."""
         try:
             # It is read once, because it does not change while the process runs.
             if self._machine is None:
                 self._machine = machine_digest(self._machine_id())
         except Exception:
-            return False
-        return claims.mch != self._machine
+            return None
+        return self._machine
 
 
 def machine_digest(machine_id: str) -> str:

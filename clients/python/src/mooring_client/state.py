@@ -26,11 +26,18 @@ class StoredLicense:
 
 @dataclass(frozen=True)
 class StoredStop:
-    """The refusal that stopped the application."""
+    """The refusal that stopped the application, with the license, machine and version that were refused.
+
+    An earlier client did not store these.
+    """
 
     code: str
     detail: str
     extras: Mapping[str, object]
+    license_key: Optional[str] = None
+    mch: Optional[str] = None
+    """The `mch` claim of a token of the machine; None if its machine id could not be read."""
+    app_version: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -107,7 +114,9 @@ def _read_license(value: object) -> Optional[StoredLicense]:
 def _read_stop(value: object) -> Optional[StoredStop]:
     members = as_object(value) or {}
     code, detail, extras = _text(members.get("code")), _text(members.get("detail")), as_object(members.get("extras"))
-    return None if code is None or detail is None or extras is None else StoredStop(code, detail, extras)
+    if code is None or detail is None or extras is None:
+        return None
+    return StoredStop(code, detail, extras, *(_text(members.get(name)) for name in ("license_key", "mch", "app_version")))
 
 
 def _read_time(value: object) -> StoredTime:

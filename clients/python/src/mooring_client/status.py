@@ -56,6 +56,23 @@ class Stopped:
 Status = Union[NotActivated, Running, NeedsNetwork, Stopped]
 
 
+_OF_ONE_MACHINE = ("binding_released", "machine_limit_reached")
+"""The codes that say something of one machine of the license."""
+
+
+def applies_to(stop: StoredStop, license_key: str, mch: Optional[str], app_version: str) -> bool:
+    """Whether a stored stop applies to this license, machine and version.
+
+    Another process, computer or version of the application may have stored it (docs/clients.md#what-a-stored-stop-stops).
+    """
+    if stop.license_key not in (None, license_key):
+        return False
+    if stop.code in _OF_ONE_MACHINE:
+        return mch is None or stop.mch in (None, mch)
+    # An earlier client did not store its version. It was part of another version than this client.
+    return stop.code != "version_not_covered" or stop.app_version == app_version
+
+
 def stopped_by(stop: StoredStop) -> Stopped:
     """The status after a received or stored stop. The user can edit the file, so its members are checked like a response."""
     return Stopped(stop.code, stop.detail, checked_members(stop.code, stop.extras))
