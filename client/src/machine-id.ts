@@ -22,7 +22,15 @@ const SOURCES: Partial<Record<string, Source[]>> = {
   ],
   win32: [
     {
-      command: ['reg', 'query', 'HKLM\\SOFTWARE\\Microsoft\\Cryptography', '/v', 'MachineGuid', '/reg:64'],
+      // Windows looks for a program without a path in the current folder first.
+      command: [
+        '%SystemRoot%\\System32\\reg.exe',
+        'query',
+        'HKLM\\SOFTWARE\\Microsoft\\Cryptography',
+        '/v',
+        'MachineGuid',
+        '/reg:64',
+      ],
       pattern: new RegExp(`MachineGuid\\s+REG_SZ\\s+(${UUID})`),
     },
   ],
@@ -34,6 +42,8 @@ const SOURCES: Partial<Record<string, Source[]>> = {
     { file: '/sys/class/dmi/id/product_uuid', pattern: new RegExp(`^(${UUID})\\s*$`) },
   ],
 };
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The system functions that reading the UUID needs; tests replace them. */
 export interface Host {
@@ -53,10 +63,12 @@ export const systemHost: Host = {
  * `machine_id`: the lower-case hex SHA-256 digest of the platform hardware UUID, exactly as the platform writes it.
  * The UUID itself never leaves this function, not even in an error (docs/clients.md#machine_id).
  */
-export async function readMachineId(host: Host = systemHost): Promise<string> {
+export async function readMachineId(environment: Environment, host: Host = systemHost): Promise<string> {
+  const systemRoot = environment['SystemRoot'] || 'C:\\Windows';
+  const pathOf = (program: string) => program.replace('%SystemRoot%', () => systemRoot);
   for (const { command, file, pattern } of SOURCES[host.platform] ?? []) {
     try {
-      const text = command ? await host.run(command[0], command.slice(1)) : await host.read(file!);
+      const text = command ? await host.run(pathOf(command[0]), command.slice(1)) : await host.read(file!);
       const uuid = pattern.exec(text)?.[1];
       if (uuid) return createHash('sha256').update(uuid).digest('hex');
     } catch {

@@ -51,13 +51,14 @@ export interface ClientOptions {
 export function withDefaults(options: ClientOptions) {
   if (!isVersion(options.appVersion)) throw new Error('appVersion must be dotted numeric, one to four parts');
   const log = catchErrors(options.log ?? ((message: string) => console.info(message)));
-  const machineId = () => checkedMachineId(options.machineId ?? readMachineId);
+  const environment = options.environment ?? process.env;
+  const machineId = () => checkedMachineId(options.machineId ?? (() => readMachineId(environment)));
   return {
     ...options,
     log,
     onStateChange: catchErrors(options.onStateChange, log),
     onUpdateCheck: catchErrors(options.onUpdateCheck, log),
-    environment: options.environment ?? process.env,
+    environment,
     fetch: options.fetch ?? ((url: string, init: RequestInit) => fetch(url, init)),
     storage: options.storage ?? fileStorage(options.stateFile, log),
     random: options.random ?? Math.random,

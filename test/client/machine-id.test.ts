@@ -21,15 +21,22 @@ describe('the machine id', () => {
     const mac = host('darwin', {
       '/usr/sbin/ioreg -rd1 -c IOPlatformExpertDevice': `  "IOPlatformSerialNumber" = "C02"\n  "IOPlatformUUID" = "${UUID}"\n`,
     });
-    expect(await readMachineId(mac)).toBe(digestOf(UUID));
+    expect(await readMachineId({}, mac)).toBe(digestOf(UUID));
   });
 
-  test('is the digest of MachineGuid on Windows', async () => {
-    const windows = host('win32', {
-      'reg query HKLM\\SOFTWARE\\Microsoft\\Cryptography /v MachineGuid /reg:64': `\r\nHKEY_LOCAL_MACHINE\\SOFTWARE\r\n    MachineGuid    REG_SZ    ${UUID}\r\n`,
-    });
-    expect(await readMachineId(windows)).toBe(digestOf(UUID));
-  });
+  test.each([
+    [{ SystemRoot: 'D:\\Windows' }, 'D:\\Windows'],
+    [{}, 'C:\\Windows'],
+    [{ SystemRoot: '' }, 'C:\\Windows'],
+  ])(
+    'is the digest of MachineGuid on Windows, read by the program of the system: %j',
+    async (environment, root) => {
+      const windows = host('win32', {
+        [`${root}\\System32\\reg.exe query HKLM\\SOFTWARE\\Microsoft\\Cryptography /v MachineGuid /reg:64`]: `\r\nHKEY_LOCAL_MACHINE\\SOFTWARE\r\n    MachineGuid    REG_SZ    ${UUID}\r\n`,
+      });
+      expect(await readMachineId(environment, windows)).toBe(digestOf(UUID));
+    },
+  );
 
   test('is the digest of /etc/machine-id on Linux, also for root, who could read the firmware', async () => {
     const id = '0123456789abcdef0123456789abcdef';
@@ -37,13 +44,13 @@ describe('the machine id', () => {
       '/etc/machine-id': `${id}\n`,
       '/sys/class/dmi/id/product_uuid': `${UUID}\n`,
     });
-    expect(await readMachineId(linux)).toBe(digestOf(id));
+    expect(await readMachineId({}, linux)).toBe(digestOf(id));
   });
 
   test('on Linux is read from /etc/machine-id only if the file has exactly 32 hexadecimal digits, with or without a line end', async () => {
     const id = '0123456789abcdef0123456789abcdef';
     const read = (text: string) =>
-      readMachineId(host('linux', { '/etc/machine-id': text, '/sys/class/dmi/id/product_uuid': UUID }));
+      readMachineId({}, host('linux', { '/etc/machine-id': text, '/sys/class/dmi/id/product_uuid': UUID }));
     for (const text of [id, `${id}\n`, `${id}\r\n`]) expect(await read(text)).toBe(digestOf(id));
     for (const text of [`0${id}`, `${id}0`, `x ${id}`, `${id} x`])
       expect(await read(text)).toBe(digestOf(UUID));
@@ -54,7 +61,7 @@ describe('the machine id', () => {
       '/etc/machine-id': 'uninitialized\n',
       '/sys/class/dmi/id/product_uuid': UUID,
     });
-    expect(await readMachineId(linux)).toBe(digestOf(UUID));
+    expect(await readMachineId({}, linux)).toBe(digestOf(UUID));
   });
 
   test('is read from the text of a file or from the output of a command', async () => {
@@ -66,7 +73,7 @@ describe('the machine id', () => {
 
   test('that cannot be read leads to an error without the UUID', async () => {
     for (const platform of ['darwin', 'win32', 'linux', 'plan9']) {
-      const error = await readMachineId(host(platform, {})).then(
+      const error = await readMachineId({}, host(platform, {})).then(
         () => undefined,
         (caught: unknown) => caught as Error,
       );

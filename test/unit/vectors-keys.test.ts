@@ -97,7 +97,9 @@ describe('machine-ids.json', () => {
     const { platform, source, text, uuid, machine_id, mch } = vector;
     expect(machine_id).toBe(uuid && hash('sha256', uuid));
     expect(machine_id && machineDigest(Buffer.from(machine_id, 'hex'))).toBe(mch);
-    const found = await readMachineId(hostWithSource(platform, source, text)).catch(() => null);
+    const environment = { SystemRoot: '%SystemRoot%' };
+    const host = hostWithSource(platform, source, text);
+    const found = await readMachineId(environment, host).catch(() => null);
     expect(found).toBe(machine_id);
   });
 

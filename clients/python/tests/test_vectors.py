@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import os
 import socketserver
 import threading
 import unittest
 from typing import Any, Dict, List, Optional, Sequence
+from unittest.mock import patch
 
 from mooring_client.answers import Confirmation, NoAnswer, Outcome, Refusal, read_license_answer
 from mooring_client.clock import SystemClock
@@ -129,7 +131,8 @@ def _check_machine_id(test: unittest.TestCase, vector: Vector) -> None:
         return str(vector["text"])
 
     try:
-        found: Optional[str] = read_machine_id(vector["platform"], lambda command: read(" ".join(command)), read)
+        with patch.dict(os.environ, {"SystemRoot": "%SystemRoot%"}):
+            found: Optional[str] = read_machine_id(vector["platform"], lambda command: read(" ".join(command)), read)
     except MachineIdUnreadable as error:
         found = None
         # An empty text is in each message, so another one is looked for.
@@ -141,6 +144,19 @@ def _check_machine_id(test: unittest.TestCase, vector: Vector) -> None:
 @for_each(named(read_vectors("machine-ids.json")["read"]), _check_machine_id)
 class MachineIds(unittest.TestCase):
     """machine-ids.json, `read`"""
+
+    def test_the_program_of_windows(self) -> None:
+        """It has an absolute path: Windows would look for another one in the current folder first."""
+        for environment, root in (({"SystemRoot": r"D:\Windows"}, r"D:\Windows"), ({}, r"C:\Windows")):
+            programs: List[str] = []
+
+            def run(command: Sequence[str]) -> str:
+                programs.append(command[0])
+                return ""
+
+            with patch.dict(os.environ, environment, clear=True), self.assertRaises(MachineIdUnreadable):
+                read_machine_id("win32", run)
+            self.assertEqual(programs, [root + r"\System32\reg.exe"])
 
 
 def _check_token(test: unittest.TestCase, vector: Vector) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import subprocess
 import sys
@@ -32,7 +33,8 @@ _SOURCES: Dict[str, List[_Source]] = {
     ],
     "win32": [
         _Source(
-            ["reg", "query", r"HKLM\SOFTWARE\Microsoft\Cryptography", "/v", "MachineGuid", "/reg:64"],
+            # Windows looks for a program without a path in the current folder first.
+            [r"%SystemRoot%\System32\reg.exe", "query", r"HKLM\SOFTWARE\Microsoft\Cryptography", "/v", "MachineGuid", "/reg:64"],
             "",
             re.compile(rf"MachineGuid\s+REG_SZ\s+({_UUID})"),
         ),
@@ -63,7 +65,7 @@ def read_machine_id(
     """
     for command, file, pattern in _SOURCES.get(platform, []):
         try:
-            text = (run or _run)(command) if command else (read or _read)(file)
+            text = (run or _run)([_path_of(command[0]), *command[1:]]) if command else (read or _read)(file)
         except Exception:  # The next source is tried. The error is dropped, because it could contain the UUID.
             continue
         match = pattern.search(text)
@@ -78,6 +80,10 @@ def checked_machine_id(read: Callable[[], str]) -> str:
     if not re.fullmatch("[0-9a-fA-F]{64}", digest):
         raise ValueError("a machine id must be a SHA-256 digest in hex")
     return digest.lower()
+
+
+def _path_of(program: str) -> str:
+    return program.replace("%SystemRoot%", os.environ.get("SystemRoot") or r"C:\Windows")
 
 
 def _run(command: Sequence[str]) -> str:
