@@ -110,8 +110,10 @@ export class MooringClient {
     await this.#license?.rememberTime();
   }
 
-  readonly #activate = async (activation: Activation): Promise<Status> => {
-    await this.#queue.run(async () => this.#scheduleHeartbeat(await this.#license!.activate(activation)));
+  readonly #activate = async (activation: Activation, isWanted: () => boolean): Promise<Status> => {
+    await this.#queue.run(async () => {
+      if (isWanted()) this.#scheduleHeartbeat(await this.#license!.activate(activation));
+    });
     return this.#reportStatus();
   };
 
@@ -161,13 +163,12 @@ export class MooringClient {
 
   /** Sends one heartbeat at a time: calls during a heartbeat get its result. */
   #sendHeartbeat(): Promise<void> {
-    this.#currentHeartbeat ??= this.#queue
+    return (this.#currentHeartbeat ??= this.#queue
       .run(async () => {
         if (!this.#isClosed) this.#scheduleHeartbeat(await this.#license!.heartbeat());
         this.#reportStatus();
       })
-      .finally(() => (this.#currentHeartbeat = undefined));
-    return this.#currentHeartbeat;
+      .finally(() => (this.#currentHeartbeat = undefined)));
   }
 
   /** Sets the timer of the next heartbeat. Without a license, and after a `stop` until a confirmation, there is none. */
@@ -175,8 +176,7 @@ export class MooringClient {
     this.#timers.clear('heartbeat');
     if (this.#isClosed || ['not_activated', 'stopped'].includes(this.status.kind)) return;
     this.#failures = end.kind === 'unconfirmed' ? this.#failures + 1 : 0;
-    const isWaitingForNetwork = this.status.kind === 'needs_network';
-    const progress = { isWaitingForNetwork, failures: this.#failures };
+    const progress = { isWaitingForNetwork: this.status.kind === 'needs_network', failures: this.#failures };
     const delay = schedule.afterCallMs(end, progress, this.#options.random());
     this.#timers.set('heartbeat', () => this.#sendHeartbeat(), delay);
   }

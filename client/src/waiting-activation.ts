@@ -9,8 +9,8 @@ import type { Clock } from './time.js';
 interface WaitingDependencies {
   readonly timers: Pick<NamedTimers<'activation'>, 'set' | 'clear'>;
   readonly clock: Clock;
-  /** Sends the request. */
-  readonly activate: (activation: Activation) => Promise<Status>;
+  /** Sends the request, unless it is no longer wanted when its turn comes. */
+  readonly activate: (activation: Activation, isWanted: () => boolean) => Promise<Status>;
 }
 
 /**
@@ -41,7 +41,7 @@ export class WaitingActivation {
       clock.now() - started[0] > schedule.ACTIVATION_REPEAT_DURATION_MS ||
       clock.monotonic() - started[1] > schedule.ACTIVATION_REPEAT_DURATION_MS;
     try {
-      return await activate(activation);
+      return await activate(activation, () => true);
     } catch (error) {
       if (isAtLimit(error)) this.#wait(activation, isOver, schedule.ACTIVATION_REPEAT_INTERVAL_MS);
       throw error;
@@ -56,9 +56,10 @@ export class WaitingActivation {
 
   #wait(activation: Activation, isOver: () => boolean, delayMs: number): void {
     if (this.#latest !== activation) return;
+    // The user may click again or close the window while the repetition waits for another call.
+    const isWanted = () => this.#latest === activation && !isOver();
     const again = async () => {
-      if (isOver()) return;
-      await this.#dependencies.activate(activation).catch((error: unknown) => {
+      await this.#dependencies.activate(activation, isWanted).catch((error: unknown) => {
         const isBusy = error instanceof LicenseProblem && error.client_action === 'retry';
         const next = isBusy ? schedule.ACTIVATION_REPEAT_RETRY_MS : schedule.ACTIVATION_REPEAT_INTERVAL_MS;
         // After any other refusal, only another click activates.

@@ -80,6 +80,8 @@ describe('activate', () => {
   });
 
   describe('that the machine limit refuses', () => {
+    const OTHER_KEY = 'MOOR_0000-0000-0000-0000';
+    const THIRD_KEY = 'MOOR_1111-1111-1111-1111';
     const limitReached = () =>
       problem(409, 'machine_limit_reached', 'stop', { portal_url: 'https://x/portal/#release=hint' });
     async function refused(): Promise<Computer> {
@@ -127,6 +129,34 @@ describe('activate', () => {
       expect(activations(cancelled)).toHaveLength(2);
     });
 
+    test.each([
+      ['the user closes the window', ({ client }: Computer) => client.waitingActivation.cancel(), []],
+      ['the user clicks again', ({ client }: Computer) => client.activate(THIRD_KEY, EMAIL), [THIRD_KEY]],
+    ])('is not repeated after %s, also if the repetition waits for a heartbeat', async (_name, act, keys) => {
+      const computer = await Computer.activated();
+      computer.service.answer['/v1/activate'] = limitReached;
+      await expect(computer.client.activate(OTHER_KEY, EMAIL)).rejects.toThrow(LicenseProblem);
+      const heartbeatSent = Promise.withResolvers<void>();
+      const answer = Promise.withResolvers<Response>();
+      computer.service.answer['/v1/heartbeat'] = () => () => {
+        heartbeatSent.resolve();
+        return answer.promise;
+      };
+      const retry = computer.client.heartbeatNow();
+      await heartbeatSent.promise;
+      computer.service.answer['/v1/activate'] = () => computer.service.confirm(201);
+      await computer.time.advance(5_000, () => Promise.resolve());
+      const done = act(computer);
+      answer.resolve(computer.service.confirm());
+      await Promise.all([retry, done]);
+      await computer.client.idle();
+      expect(activations(computer).slice(2)).toEqual(
+        keys.map((license_key) =>
+          expect.objectContaining({ body: expect.objectContaining({ license_key }) }),
+        ),
+      );
+    });
+
     test('is no longer repeated after another answer, a restart or a click with another license key', async () => {
       const computer = await refused();
       computer.service.answer['/v1/activate'] = () => problem(403, 'license_revoked', 'stop');
@@ -140,7 +170,7 @@ describe('activate', () => {
 
       const other = await refused();
       other.service.answer['/v1/activate'] = () => problem(404, 'license_not_found', 'stop');
-      await expect(other.client.activate('MOOR_0000-0000-0000-0000', EMAIL)).rejects.toThrow(LicenseProblem);
+      await expect(other.client.activate(OTHER_KEY, EMAIL)).rejects.toThrow(LicenseProblem);
       await other.advanceTime(MINUTE);
       expect(activations(other)).toHaveLength(2);
     });

@@ -11,6 +11,7 @@ const COMMANDS = {
   'three seconds': (computer: ScheduledComputer) => computer.tick(3_000),
   'an hour': (computer: ScheduledComputer) => computer.tick(HOUR),
   activate: (computer: ScheduledComputer) => computer.activate(),
+  'close the window': (computer: ScheduledComputer) => computer.closeWindow(),
   retry: ({ run }: ScheduledComputer) => run.client.heartbeatNow(),
   'check for an update': ({ run }: ScheduledComputer) => run.client.checkForUpdate(),
   crash: ({ run }: ScheduledComputer) => run.client.reportCrash({ crash_kind: 'native' }),

@@ -45,6 +45,8 @@ export class Run {
   readonly sentLabels = new Set<string>();
   /** The labels of the activations that the client may repeat, because the machine limit refused them. */
   readonly waitingLabels = new Set<string>();
+  /** The labels of the activations that were sent before the user clicked again or closed the window. */
+  endedLabels = new Set<string>();
   /** Whether the state could not be read, so that it may contain data unknown to this run. */
   hadUnreadState = false;
   /** After `closed` the process must do nothing more; a `killed` process has ended, and its later actions are ignored. */
@@ -157,10 +159,18 @@ export class Run {
   /** Checks that an activation is sent for a click, and repeated only from a refusal by the machine limit until a final answer. */
   #checkAskedFor(label: string): void {
     const isRepeated = this.sentLabels.has(label);
-    if (!isRepeated) this.clicks -= 1;
-    const isAskedFor = isRepeated ? this.waitingLabels.has(label) : this.clicks >= 0;
+    if (!isRepeated) {
+      this.clicks -= 1;
+      this.endWaiting();
+    }
+    const isWaiting = this.waitingLabels.has(label) && !this.endedLabels.has(label);
+    const isAskedFor = isRepeated ? isWaiting : this.clicks >= 0;
     if (!isAskedFor) this.computer.violations.push('an activation that was not asked for');
     this.sentLabels.add(label);
+  }
+
+  endWaiting(): void {
+    this.endedLabels = new Set(this.sentLabels);
   }
 
   #rememberWaiting(answer: AnswerKind | 'manifest', label: string): void {
@@ -247,6 +257,12 @@ export class ScheduledComputer {
   async activate(): Promise<void> {
     this.run.clicks += 1;
     await this.run.client.activate(KEY, EMAIL, `Studio Mac ${(this.#clicks += 1)}`);
+  }
+
+  /** The user closes the window in which they clicked Activate. */
+  closeWindow(): void {
+    this.run.client.waitingActivation.cancel();
+    this.run.endWaiting();
   }
 
   /** Starts the application again with these faults, so that its state may be unreadable. */

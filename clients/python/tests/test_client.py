@@ -9,11 +9,12 @@ import threading
 import unittest
 from concurrent.futures import Future
 from pathlib import Path
-from typing import AbstractSet, Dict, List, Optional
+from typing import AbstractSet, ContextManager, Dict, List, Optional
 from unittest.mock import patch
 
 from mooring_client import LicenseProblem, MachineIdUnreadable, MooringClient, NeedsNetwork, NotActivated, Ports
 from mooring_client import Running, ServiceUnreachable, Status, Stopped
+from mooring_client.call_queue import CallQueue
 from mooring_client.state import State
 from mooring_client.state_file import FileStorage
 
@@ -330,6 +331,20 @@ class FullLicense(ClientTest):
         self.computer.remote.misbehave(lambda exchange: exchange.problem(403, "license_refunded", "stop"), [_ACTIVATE])
         self.computer.time.advance(MINUTE)
         self.assertEqual(self.count(_ACTIVATE), 3)
+
+    def test_it_ends_while_it_waits_for_another_call(self) -> None:
+        """The user closes the window while the repetition waits for its turn: it is not sent."""
+        turn = CallQueue.turn
+
+        def wait(queue: CallQueue) -> ContextManager[None]:
+            self.computer.client.waiting_activation.cancel()
+            return turn(queue)
+
+        self.click()
+        self.computer.remote.behave()
+        with patch.object(CallQueue, "turn", wait):
+            self.computer.time.advance(5 * SECOND)
+        self.assertEqual((self.count(_ACTIVATE), self.computer.client.status.kind), (1, "not_activated"))
 
     def test_it_continues_after_no_answer_and_after_client_action_retry(self) -> None:
         self.click()

@@ -160,10 +160,11 @@ class MooringClient:
             if self._license is not None:
                 self._license.remember_time()
 
-    def _activate(self, activation: Activation) -> Status:
+    def _activate(self, activation: Activation, is_wanted: Callable[[], bool]) -> Status:
         with self._queue.turn():
             assert self._license is not None  # `start` has opened it.
-            self._schedule_heartbeat(self._license.activate(activation))
+            if is_wanted():
+                self._schedule_heartbeat(self._license.activate(activation))
         return self._report_status()
 
     def _open(self) -> None:

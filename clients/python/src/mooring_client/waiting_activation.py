@@ -22,8 +22,8 @@ class WaitingActivation:
 
     timers: NamedTimers
     clock: Clock
-    activate: Callable[[Activation], Status]
-    """Sends the request."""
+    activate: Callable[[Activation, Callable[[], bool]], Status]
+    """Sends the request, unless it is no longer wanted when its turn comes."""
     _latest: Optional[Activation] = None
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -39,7 +39,7 @@ class WaitingActivation:
         # Both clocks are compared: the monotonic clock may stop while the computer sleeps, and the user may set the wall clock.
         started = (self.clock.now(), self.clock.monotonic())
         try:
-            return self.activate(activation)
+            return self.activate(activation, lambda: True)
         except LicenseProblem as problem:
             if _is_at_limit(problem):
                 self._wait(activation, started, schedule.ACTIVATION_REPEAT_INTERVAL_MS)
@@ -57,11 +57,13 @@ class WaitingActivation:
                 self.timers.set(_TIMER, lambda: self._again(activation, started), delay_ms)
 
     def _again(self, activation: Activation, started: "tuple[float, float]") -> None:
-        passed = (self.clock.now() - started[0], self.clock.monotonic() - started[1])
-        if max(passed) > schedule.ACTIVATION_REPEAT_DURATION_MS:
-            return
+        def is_wanted() -> bool:
+            # The user may click again or close the window while the repetition waits for another call.
+            passed = (self.clock.now() - started[0], self.clock.monotonic() - started[1])
+            return self._latest is activation and max(passed) <= schedule.ACTIVATION_REPEAT_DURATION_MS
+
         try:
-            self.activate(activation)
+            self.activate(activation, is_wanted)
         except LicenseProblem as problem:
             # After any other refusal, only another click activates.
             if problem.client_action == "retry":
