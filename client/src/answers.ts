@@ -1,5 +1,6 @@
 import { asObject, parseObject } from './json.js';
 import { LicenseProblem, ServiceUnreachable, type ClientAction, type FieldError } from './problem.js';
+import { isBusy } from './retry-after.js';
 import { parseTime } from './time.js';
 import type { Answer, NoAnswer } from './transport.js';
 
@@ -54,9 +55,7 @@ function invalidAnswer(answer: Answer): NoAnswer {
     kind: 'no_answer',
     reason: `not an answer of the service, status ${answer.status}`,
     hasResponse: true,
-    // A proxy in front of the service may answer 429 or 503 with a body of its own. Its `retry-after` is respected.
-    retry_after_seconds:
-      answer.status === 429 || answer.status === 503 ? answer.retry_after_seconds : undefined,
+    retry_after_seconds: isBusy(answer.status) ? answer.retry_after_seconds : undefined,
   };
 }
 

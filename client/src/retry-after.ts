@@ -1,4 +1,10 @@
 /**
+ * Whether the `retry-after` of a response with this status is used if the response counts as no answer: a proxy in front of the
+ * service may answer with a body of its own.
+ */
+export const isBusy = (status: number) => status === 429 || status === 503;
+
+/**
  * Returns the `retry-after` of a response in seconds. The header is a number or an HTTP date. A date is compared with the
  * response's own `date`, because this machine's clock may be wrong. `schedule.ts` limits the result.
  * @param now milliseconds since 1970, for a response without a `date`

@@ -1,4 +1,4 @@
-import { parseRetryAfter } from './retry-after.js';
+import { isBusy, parseRetryAfter } from './retry-after.js';
 import type { Clock, Timers } from './time.js';
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
@@ -22,15 +22,21 @@ export interface Answer {
   retry_after_seconds: number | undefined;
 }
 
-/** The result of a call without a complete and valid response. */
-export interface NoAnswer {
-  kind: 'no_answer';
-  /** A fixed text, in one case with the status of the response, or an error code of the system; never received text. */
-  reason: string;
+/** What was received of a response that is not complete or not valid. */
+interface Received {
   /** Whether response headers were received. */
   hasResponse: boolean;
   retry_after_seconds: number | undefined;
 }
+
+/** The result of a call without a complete and valid response. */
+export interface NoAnswer extends Received {
+  kind: 'no_answer';
+  /** A fixed text, in one case with the status of the response, or an error code of the system; never received text. */
+  reason: string;
+}
+
+const NOTHING: Received = { hasResponse: false, retry_after_seconds: undefined };
 
 export interface Call {
   method: 'GET' | 'POST';
@@ -59,22 +65,15 @@ export class Transport {
     const { timers, signal } = this.#dependencies;
     const abort = new AbortController();
     let end!: (reason: string) => void;
-    let hasResponse = false;
-    const ended = new Promise<NoAnswer>(
-      (resolve) => (end = (reason) => resolve(noAnswer(reason, { hasResponse }))),
-    );
+    const received = { ...NOTHING };
+    const ended = new Promise<NoAnswer>((resolve) => (end = (reason) => resolve(noAnswer(reason, received))));
     const close = () => end('closed');
     const timer = timers.set(() => end('timeout'), CALL_TIMEOUT_MS);
     signal.addEventListener('abort', close);
     if (signal.aborted) close();
     try {
       // The race ends the call even if `fetch` ignores its signal.
-      return await Promise.race([
-        ended,
-        this.#exchange(call, abort.signal, () => {
-          hasResponse = true;
-        }),
-      ]);
+      return await Promise.race([ended, this.#exchange(call, abort.signal, received)]);
     } finally {
       timers.clear(timer);
       signal.removeEventListener('abort', close);
@@ -82,29 +81,30 @@ export class Transport {
     }
   }
 
-  async #exchange(call: Call, signal: AbortSignal, onResponse: () => void): Promise<Answer | NoAnswer> {
-    let response: Response | undefined;
+  async #exchange(call: Call, signal: AbortSignal, received: Received): Promise<Answer | NoAnswer> {
     try {
-      response = await this.#dependencies.fetch(this.#baseUrl + call.path, requestOf(call, signal));
-      onResponse();
+      const response = await this.#dependencies.fetch(this.#baseUrl + call.path, requestOf(call, signal));
+      const retry_after_seconds = parseRetryAfter(response, this.#dependencies.clock.now());
+      received.hasResponse = true;
+      if (isBusy(response.status)) received.retry_after_seconds = retry_after_seconds;
       // The API never sends a redirect, but a captive portal does. Some platforms give a redirect the status 0.
       if (
         response.status < 200 ||
         (response.status >= 300 && response.status < 400 && response.status !== 304)
       )
-        return noAnswer('redirect', { hasResponse: true });
+        return noAnswer('redirect', received);
       const text = await readBounded(response);
-      if (text === undefined) return noAnswer('answer too large', { hasResponse: true });
+      if (text === undefined) return noAnswer('answer too large', received);
       return {
         kind: 'answer',
         status: response.status,
         media_type: (response.headers.get('content-type') ?? '').split(';', 1)[0]!.trim().toLowerCase(),
         etag: response.headers.get('etag'),
         text,
-        retry_after_seconds: parseRetryAfter(response, this.#dependencies.clock.now()),
+        retry_after_seconds,
       };
     } catch (error) {
-      return response ? noAnswer('cut answer', { hasResponse: true }) : noAnswer(reasonOf(error));
+      return noAnswer(received.hasResponse ? 'cut answer' : reasonOf(error), received);
     }
   }
 }
@@ -161,8 +161,8 @@ async function readBounded(response: Response): Promise<string | undefined> {
   return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
 }
 
-export function noAnswer(reason: string, { hasResponse = false } = {}): NoAnswer {
-  return { kind: 'no_answer', reason, hasResponse, retry_after_seconds: undefined };
+export function noAnswer(reason: string, received: Received = NOTHING): NoAnswer {
+  return { kind: 'no_answer', reason, ...received };
 }
 
 /** Returns only the error code of the system: messages contain addresses, which must not be logged. */

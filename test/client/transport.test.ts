@@ -74,7 +74,7 @@ describe('over a real socket', () => {
     expect(CALL_TIMEOUT_MS).toBe(10_000);
     const time = new FakeTime();
     const url = await serve((request, response) => {
-      if (request.url === '/trickle') response.writeHead(200).write('{');
+      if (request.url === '/trickle') response.writeHead(503, { 'retry-after': '120' }).write('{');
     });
     let response: Promise<unknown> | undefined;
     const dependencies = {
@@ -97,7 +97,9 @@ describe('over a real socket', () => {
       const [timer] = time.pending;
       expect(timer!.due - time.monotonic).toBe(CALL_TIMEOUT_MS);
       timer!.work();
-      expect(await answer).toMatchObject({ kind: 'no_answer', reason: 'timeout', hasResponse });
+      const retry_after_seconds = hasResponse ? 120 : undefined;
+      const expected = { kind: 'no_answer', reason: 'timeout', hasResponse, retry_after_seconds };
+      expect(await answer).toEqual(expected);
       expect(time.pending.size).toBe(0);
     }
   });
@@ -198,6 +200,23 @@ describe('an answer', () => {
     });
     expect(await answered(new Uint8Array([0xff]))).toMatchObject({ reason: 'cut answer', hasResponse: true });
   });
+
+  test.each([
+    [503, 120],
+    [429, 120],
+    [502, undefined],
+  ])(
+    'of status %d that is too large, cut or not UTF-8 has the retry-after %s',
+    async (status, retry_after_seconds) => {
+      const init = { status, headers: { 'retry-after': '120' } };
+      const cut = new ReadableStream({ start: (controller) => controller.error(new Error('cut')) });
+      for (const body of ['x'.repeat(LIMIT_BYTES + 1), cut, new Uint8Array([0xff])])
+        expect(await call(async () => new Response(body, init))).toMatchObject({
+          kind: 'no_answer',
+          retry_after_seconds,
+        });
+    },
+  );
 
   test.each([
     [{ cause: { code: 'ECONNREFUSED' } }, 'ECONNREFUSED'],

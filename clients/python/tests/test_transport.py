@@ -312,6 +312,18 @@ class Limits(ServerTest):
                 else:
                     self.assertEqual(answer, NoAnswer("answer too large", True))
 
+    def test_retry_after_of_an_answer_that_cannot_be_read(self) -> None:
+        """It is used if the status is 429 or 503."""
+        bodies = [b"x" * (ANSWER_LIMIT_BYTES + 1), b"\xff", b"cut"]
+        for status, expected in ((503, 120), (429, 120), (502, None)):
+            for body in bodies:
+                length = len(body) + (body == b"cut")
+                head = f"HTTP/1.1 {status} X\r\nretry-after: 120\r\ncontent-length: {length}\r\n\r\n"
+                port = self.serve(_send(head.encode() + body))
+                answer = self.transport(f"http://127.0.0.1:{port}").call("GET", "/v1/manifest")
+                assert isinstance(answer, NoAnswer)
+                self.assertEqual((answer.has_response, answer.retry_after_seconds), (True, expected), (status, body[:3]))
+
     def test_compressed_bodies(self) -> None:
         """No compression is offered, and a compressed body is no answer."""
         body = b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\n\x1f\x8b\x08\x00"

@@ -52,6 +52,12 @@ class Refusal:
     retry_after_seconds: Optional[float]
 
 
+BUSY = (429, 503)
+"""The `retry-after` of a response with such a status is used even if the response counts as no answer.
+
+A proxy in front of the service may answer with a body of its own.
+"""
+
 Outcome = Union[Confirmation, Refusal, NoAnswer]
 
 _MAX_TOKEN_LENGTH = 2048
@@ -75,11 +81,10 @@ def error_of(outcome: Union[Refusal, NoAnswer]) -> Exception:
 
 
 def _invalid_answer(answer: Answer) -> NoAnswer:
-    # A proxy in front of the service may answer 429 or 503 with a body of its own. Its `retry-after` is respected.
     return NoAnswer(
         f"not an answer of the service, status {answer.status}",
         has_response=True,
-        retry_after_seconds=answer.retry_after_seconds if answer.status in (429, 503) else None,
+        retry_after_seconds=answer.retry_after_seconds if answer.status in BUSY else None,
     )
 
 

@@ -9,7 +9,7 @@ import ssl
 import threading
 from typing import Callable, Dict, Mapping, Optional, Set, Union
 
-from .answers import Answer, NoAnswer
+from .answers import BUSY, Answer, NoAnswer
 from .clock import Clock
 from .connection import USER_AGENT, Connector, UnusableProxy
 from .json_text import to_json
@@ -58,7 +58,7 @@ class Transport:
         except RuntimeError:  # The system, or a process that is ending, allows no further thread.
             exchange.end(NoAnswer("no thread"))
         if not self._wait(path, exchange.ended, CALL_TIMEOUT_SECONDS):
-            exchange.end(NoAnswer("timeout", exchange.has_response))
+            exchange.end(exchange.no_answer("timeout"))
         with self._lock:
             self._running.discard(exchange)
         return exchange.result
@@ -69,7 +69,7 @@ class Transport:
             self._is_closed = True
             running = list(self._running)
         for exchange in running:
-            exchange.end(NoAnswer("closed", exchange.has_response))
+            exchange.end(exchange.no_answer("closed"))
 
 
 class _Exchange:
@@ -93,7 +93,8 @@ class _Exchange:
         self._lock = threading.Lock()
         self._socket: Optional[socket.socket] = None
         self.ended = threading.Event()
-        self.has_response = False
+        self._has_response = False
+        self._retry_after: Optional[float] = None
         self.result: Union[Answer, NoAnswer] = NoAnswer("no connection")
 
     def run(self) -> None:
@@ -108,10 +109,14 @@ class _Exchange:
                 return
             self.end(self._exchange(connection))
         except Exception as error:
-            self.end(NoAnswer("cut answer", has_response=True) if self.has_response else NoAnswer(_reason_of(error)))
+            self.end(self.no_answer("cut answer" if self._has_response else _reason_of(error)))
         finally:
             if connection is not None:
                 connection.close()
+
+    def no_answer(self, reason: str) -> NoAnswer:
+        """The result of an exchange that ends now."""
+        return NoAnswer(reason, self._has_response, self._retry_after)
 
     def end(self, result: Union[Answer, NoAnswer]) -> None:
         """Ends the exchange with this result, unless it has ended already."""
@@ -130,25 +135,26 @@ class _Exchange:
     def _exchange(self, connection: http.client.HTTPConnection) -> Union[Answer, NoAnswer]:
         connection.request(self._method, self._path, self._body, self._request_headers())
         response = connection.getresponse()
-        self.has_response = True
-        # The service never sends a redirect; a captive portal does.
-        if response.status < 200 or (300 <= response.status < 400 and response.status != 304):
-            return NoAnswer("redirect", has_response=True)
-        data = _read_bounded(response)
-        if data is None:
-            return NoAnswer("answer too large", has_response=True)
 
         def header(name: str) -> Optional[str]:
             value = response.getheader(name)
             # The space after a value is no part of it (RFC 9110, section 5.5).
             return None if value is None else value.rstrip(" \t")
 
+        retry_after = parse_retry_after(header("retry-after"), header("date"), self._clock.now())
+        self._has_response, self._retry_after = True, retry_after if response.status in BUSY else None
+        # The service never sends a redirect; a captive portal does.
+        if response.status < 200 or (300 <= response.status < 400 and response.status != 304):
+            return self.no_answer("redirect")
+        data = _read_bounded(response)
+        if data is None:
+            return self.no_answer("answer too large")
         return Answer(
             status=response.status,
             media_type=(header("content-type") or "").split(";", 1)[0].strip().lower(),
             etag=header("etag"),
             text=data.decode("utf-8-sig"),
-            retry_after_seconds=parse_retry_after(header("retry-after"), header("date"), self._clock.now()),
+            retry_after_seconds=retry_after,
         )
 
     def _request_headers(self) -> Dict[str, str]:
