@@ -340,3 +340,10 @@ class Stores(unittest.TestCase):
         store.save(time=FULL.time)
         store.save(crash=None, stopped=None)
         self.assertEqual(storage.writes, [{"time"}, {"crash", "stopped"}])
+
+    def test_a_sequence_is_never_lowered(self) -> None:
+        """A check that began before the state could be read again knows only lower sequences."""
+        store = Store(_Storage(), print)
+        store.save(sequences={"a": SeenSequence(9, "x"), "b": SeenSequence(1, "x")})
+        store.save(sequences={"a": SeenSequence(8, "y"), "b": SeenSequence(2, "y")})
+        self.assertEqual(store.state.sequences, {"a": SeenSequence(9, "x"), "b": SeenSequence(2, "y")})

@@ -41,7 +41,9 @@ class Store:
     def save(self, **change: object) -> None:
         """Changes members of the state. It returns even if they could not be stored: a full disk must not stop the application."""
         with self._lock:
-            self._state = replace(self._state, **change)
+            changed = replace(self._state, **change)
+            # A check of a manifest may have begun before another thread read or stored a higher sequence.
+            self._state = replace(changed, sequences=highest_of(self._state.sequences, changed.sequences))
             self._unwritten.update(change)
             # A state that could not be read may contain a license, so only a new license may replace it.
             if change.get("license") is not None:
