@@ -253,6 +253,17 @@ class Limits(ServerTest):
         for right in ["http://localhost", "http://127.100.20.3", "http://[::1]:8080", "https://license.example/path/"]:
             check_base_url(right)
 
+    def test_the_port_of_a_base_url(self) -> None:
+        """The last part of an IPv6 address is no port."""
+        for url, host, port in [
+            ("https://license.example", "license.example", 443),
+            ("https://[2001:db8::1]", "2001:db8::1", 443),
+            ("https://[2001:db8::1]:8443", "2001:db8::1", 8443),
+            ("http://[::1]", "::1", 80),
+        ]:
+            connection = Connector(check_base_url(url), proxies={}).open(1)
+            self.assertEqual((connection.host, connection.port), (host, port))
+
     def test_a_path_in_the_base_url(self) -> None:
         port = self.serve(_send(OK))
         self.assertEqual(self.reason(self.transport(f"http://127.0.0.1:{port}/license//")), "status 200")

@@ -78,7 +78,8 @@ class Connector:
         return connection
 
     def _make(self, timeout_seconds: float) -> http.client.HTTPConnection:
-        host, port = self.service.hostname or "", self.service.port
+        # Without a port, `http.client` would take the last part of an IPv6 address for it.
+        host, port = self.service.hostname or "", self.service.port or (443 if self.service.scheme == "https" else 80)
         if self.service.scheme == "http":
             # Only a loopback address is reached by http.
             return http.client.HTTPConnection(host, port, timeout=timeout_seconds)
@@ -89,7 +90,7 @@ class Connector:
         through = http.client.HTTPSConnection(
             proxy.hostname or "", proxy.port or 80, timeout=timeout_seconds, context=self._context()
         )
-        through.set_tunnel(host, port or 443, headers={"user-agent": USER_AGENT, **_authorization(proxy)})
+        through.set_tunnel(host, port, headers={"user-agent": USER_AGENT, **_authorization(proxy)})
         return through
 
     def _proxy_of(self, host: str) -> Optional[SplitResult]:
