@@ -9,12 +9,12 @@ import threading
 import unittest
 from concurrent.futures import Future
 from pathlib import Path
-from typing import AbstractSet, ContextManager, Dict, List, Optional
+from typing import AbstractSet, Callable, ContextManager, Dict, List, Optional
 from unittest.mock import patch
 
 from mooring_client import LicenseProblem, MachineIdUnreadable, MooringClient, NeedsNetwork, NotActivated, Ports
-from mooring_client import Running, ServiceUnreachable, Status, Stopped
-from mooring_client.call_queue import CallQueue
+from mooring_client import Running, ServiceUnreachable, Status, Stopped, UpdateCheck
+from mooring_client.call_queue import CallQueue, SharedCall
 from mooring_client.state import State
 from mooring_client.state_file import FileStorage
 
@@ -483,6 +483,70 @@ class Callbacks(unittest.TestCase):
         caller = threading.Thread(target=client.heartbeat_now)
         self.in_threads(caller)
         self.assertEqual(seen, ["not_activated", "running", "stopped"])
+
+    def test_the_order_of_update_checks(self) -> None:
+        """The results are reported in the order of the checks, also if a later check ends before the first one is reported."""
+        checks: List[UpdateCheck] = []
+        run = SharedCall.run
+
+        def check_twice(shared: "SharedCall[UpdateCheck]", work: Callable[[], UpdateCheck]) -> UpdateCheck:
+            check = run(shared, work)
+            if check.reason == "up_to_date":
+                self.remote.publish(version="3.2.0")
+                self.in_threads(threading.Thread(target=client.check_for_update))
+            return check
+
+        client = self.client(on_update_check=checks.append)
+        with patch.object(SharedCall, "run", check_twice):
+            self.assertEqual(client.check_for_update().reason, "up_to_date")
+        self.assertEqual([check.reason for check in checks], ["up_to_date", None])
+
+    def test_update_checks_are_reported_one_at_a_time(self) -> None:
+        """Another thread whose check has ended waits until the callback returns."""
+        events: List[str] = []
+        progress, lock = threading.Event(), threading.RLock()
+
+        class Reporting:
+            """The lock of the reports; `progress` is set when a thread has to wait for it."""
+
+            def __enter__(self) -> None:
+                if not lock.acquire(blocking=False):
+                    progress.set()
+                    lock.acquire()
+
+            def __exit__(self, *_: object) -> None:
+                lock.release()
+
+        def on_update_check(_: UpdateCheck) -> None:
+            events.append("begins")
+            if threading.current_thread() is second:
+                progress.set()
+            else:
+                second.start()
+                self.assertTrue(progress.wait(10))
+            events.append("ends")
+
+        client = self.client(on_update_check=on_update_check)
+        second = threading.Thread(target=client.check_for_update)
+        with patch.object(client, "_reporting", Reporting()):
+            client.check_for_update()
+            second.join(10)
+        self.assertEqual(events, ["begins", "ends"] * 2)
+
+    def test_a_crash_during_the_telemetry_callback(self) -> None:
+        """A crash that another thread reports while the telemetry is read is kept for the next heartbeat."""
+
+        def telemetry() -> Dict[str, object]:
+            if not self.remote.received[1:]:
+                self.in_threads(threading.Thread(target=client.report_crash, args=({"crash_kind": "native"},)))
+            return {}
+
+        client = self.client(telemetry=telemetry)
+        client.activate(KEY, EMAIL)
+        client.heartbeat_now()
+        client.heartbeat_now()
+        sent = [request.telemetry for request in self.remote.received[1:]]
+        self.assertEqual(sent, [{"app_version": "3.1.0"}, {"app_version": "3.1.0", "crash_kind": "native"}])
 
     def test_errors_of_callbacks(self) -> None:
         """They are caught. The log says that a callback failed, but not the text, which could contain personal data."""

@@ -9,7 +9,7 @@ import logging
 import os
 import ssl
 import threading
-from typing import Callable, Mapping, Optional, Sequence
+from typing import Callable, List, Mapping, Optional, Sequence
 
 from . import schedule
 from .call_queue import CallQueue, SharedCall
@@ -90,6 +90,7 @@ class MooringClient:
         self._queue = CallQueue()
         self._heartbeats: SharedCall[None] = SharedCall()
         self._checks: SharedCall[UpdateCheck] = SharedCall()
+        self._unreported: List[UpdateCheck] = []
         self._reporting = threading.RLock()
         self._reported: Optional[Status] = None
         self._time: Optional[SeenTime] = None
@@ -140,8 +141,8 @@ class MooringClient:
         self.start()
         if self._closing.is_set():
             return UpdateCheck(reason="unreachable")
-        check = self._checks.run(self._updates.check)
-        self._call_back(lambda: self._on_update_check(check))
+        check = self._checks.run(self._check)
+        self._report_checks()
         return check
 
     def report_crash(self, crash: Mapping[str, object]) -> None:
@@ -198,10 +199,10 @@ class MooringClient:
             log=self._log,
         )
 
-    def _read_telemetry(self) -> Optional[Mapping[str, object]]:
+    def _read_telemetry(self, crash: Optional[Mapping[str, object]]) -> Optional[Mapping[str, object]]:
         if self._is_telemetry_off:
             return None
-        return telemetry_block(self._app_version, self._telemetry, self._store.state.crash, self._log)
+        return telemetry_block(self._app_version, self._telemetry, crash, self._log)
 
     def _send_heartbeat(self) -> None:
         """Sends one heartbeat at a time: calls during a heartbeat get its result."""
@@ -230,6 +231,18 @@ class MooringClient:
     def _read_manifest(self) -> None:
         self._schedule_manifest(schedule.next_manifest_ms(self._random()))
         self.check_for_update()
+
+    def _check(self) -> UpdateCheck:
+        check = self._updates.check()
+        self._unreported.append(check)
+        return check
+
+    def _report_checks(self) -> None:
+        # In order: a thread also reports the earlier checks of other threads.
+        with self._reporting:
+            while self._unreported:
+                check = self._unreported.pop(0)
+                self._call_back(lambda: self._on_update_check(check))
 
     def _report_status(self) -> Status:
         # In order: the last reported status is the current one.

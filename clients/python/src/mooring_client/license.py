@@ -43,8 +43,8 @@ class License:
     app_version: str
     machine_id: Callable[[], str]
     tokens: TokenReader
-    telemetry: Callable[[], Optional[Mapping[str, object]]]
-    """The telemetry of the next heartbeat, or None if the user opted out."""
+    telemetry: Callable[[Optional[Mapping[str, object]]], Optional[Mapping[str, object]]]
+    """The telemetry of the next heartbeat with this crash signature, or None if the user opted out."""
     log: Callable[[str], None]
     status: Status = NotActivated()
 
@@ -91,10 +91,12 @@ class License:
             return NotCalled()
         if self.tokens.is_of_another_machine(license):
             return self._activate_here(license)
-        telemetry = self.telemetry()
-        outcome = self._call_heartbeat(license, telemetry)
+        # It is read once: another thread may report a crash meanwhile, which the telemetry then lacks.
+        crash = self.store.state.crash
+        telemetry = self.telemetry(crash)
+        outcome = self._call_heartbeat(license, telemetry, crash)
         if telemetry is not None and _action_of(outcome) == "fix":
-            outcome = self._call_heartbeat(license, None)
+            outcome = self._call_heartbeat(license, None, None)
         # A stopped license stays stopped until the user acts: a background activation could activate a released machine again.
         if _action_of(outcome) != "reactivate" or isinstance(self.status, Stopped):
             return self._handle(outcome, license, is_activation=False)
@@ -106,8 +108,9 @@ class License:
         if not isinstance(self.status, NotActivated):
             self.store.save(time=self.time.to_stored())
 
-    def _call_heartbeat(self, license: StoredLicense, telemetry: Optional[Mapping[str, object]]) -> Outcome:
-        crash = self.store.state.crash
+    def _call_heartbeat(
+        self, license: StoredLicense, telemetry: Optional[Mapping[str, object]], crash: Optional[Mapping[str, object]]
+    ) -> Outcome:
         body: Dict[str, object] = {"token": license.token, "app_version": self.app_version}
         if telemetry is not None:
             body["telemetry"] = telemetry
