@@ -5,6 +5,7 @@ import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/Postgres
 import { hostUrls } from '../core/host-list.js';
 import { DeadlineClient } from './deadline-client.js';
 import { DatabaseHosts, type WantedRole } from './database-hosts.js';
+import { JOBS_TIMEOUTS_MS, JobsClient } from './jobs-client.js';
 import { SearchingClient } from './searching-client.js';
 import { ReplicaClient } from './replica-client.js';
 import { REQUEST_TIMEOUTS_MS } from './request-timeouts.js';
@@ -145,13 +146,14 @@ export function jobsPool(databaseUrl: string, max = 4): pg.Pool {
   const { url, pool: options } = addressAndOptions(databaseUrl);
   const pool = new SingleReleasePool({
     ...options,
+    Client: JobsClient,
     connectionString: url,
     // PostgreSQL detects within a minute that the host of an instance has disappeared, and other instances take over its jobs.
     options: `${options.options} -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3`,
     max,
     application_name: 'mooring (jobs)',
     connectionTimeoutMillis: 5_000,
-    statement_timeout: 10_000,
+    statement_timeout: JOBS_TIMEOUTS_MS.statement,
     keepAlive: true,
   });
   // A broken connection is replaced. Its query reports the error.

@@ -27,9 +27,13 @@ export class DeadlineClient extends SearchingClient {
     return false;
   }
 
+  protected get silenceMs(): number {
+    return REQUEST_TIMEOUTS_MS.silence;
+  }
+
   // The signature covers all overloads of pg, because the arguments are passed on unchanged.
   override query(...query: unknown[]): never {
-    this.#socket.setTimeout(REQUEST_TIMEOUTS_MS.silence);
+    this.#socket.setTimeout(this.silenceMs);
     return (super.query as (...query: unknown[]) => never)(...query);
   }
 }

@@ -1,13 +1,15 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { expect, test } from '@jest/globals';
 import { Logger, runTaskList } from 'graphile-worker';
 import type pg from 'pg';
 import { DatabaseUrl, jobsPool } from '../../src/database/data-source.js';
+import { JOBS_TIMEOUTS_MS } from '../../src/database/jobs-client.js';
 import { AppLogger } from '../../src/core/logger.js';
 import { JobWorker } from '../../src/mail/job-worker.js';
 import { createDatabase } from '../support/harness.js';
+import { TcpProxy } from '../support/databases/outage-harness.js';
 
 const database = await createDatabase();
 
@@ -119,3 +121,33 @@ test('while the database is unavailable no worker is started, because each start
   // The connections of a worker pool have its id, `pool-…`, as their name.
   expect(startups.filter((startup) => startup.includes('pool-'))).toEqual([]);
 });
+
+test.each(['task', 'code'])(
+  'the queue of the task %s continues after all its connections were lost without an error',
+  async (task) => {
+    const limits = { ...JOBS_TIMEOUTS_MS };
+    Object.assign(JOBS_TIMEOUTS_MS, { silence: 1_000 });
+    const proxy = new TcpProxy();
+    const url = new URL(database.url);
+    proxy.target = Number(url.port);
+    await proxy.open();
+    url.port = String(proxy.port);
+    const done = new EventEmitter();
+    const worker = makeJobWorker(url.href);
+    worker.register(task, async () => void done.emit('job'), task === 'code' ? 'sign_in_codes' : 'main');
+    const pool = jobsPool(database.url);
+    try {
+      worker.onApplicationBootstrap();
+      for (const loseConnections of [() => undefined, () => proxy.silence()]) {
+        loseConnections();
+        const job = once(done, 'job');
+        await pool.query('select graphile_worker.add_job($1)', [task]);
+        await job;
+      }
+    } finally {
+      await worker.beforeApplicationShutdown();
+      await pool.end();
+      Object.assign(JOBS_TIMEOUTS_MS, limits);
+    }
+  },
+);

@@ -144,6 +144,11 @@ export class TcpProxy {
     for (const socket of this.#sockets) socket.destroy();
   }
 
+  /** Forwards nothing more over the open connections and does not close them, as if the target had lost its power; new ones work. */
+  silence(): void {
+    for (const socket of this.#sockets) socket.unpipe().pause();
+  }
+
   /** Opens the connection to the target for a connection of a client. */
   protected connectToTarget(): Socket {
     return connect(this.target, '127.0.0.1');
