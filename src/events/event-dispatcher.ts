@@ -17,6 +17,8 @@ import { EVENT_TIMES } from './outgoing-event.js';
 const CONCURRENT_EVENTS = 16;
 /** At the shutdown, events that are still being sent after this time are left to another instance. */
 const SHUTDOWN_GRACE_MS = 1_500;
+/** The longest time that a shutdown waits for the last round, which ends only when the database answers. */
+const SHUTDOWN_WAIT_MS = 2_000;
 
 /**
  * Sends the events that `record_event` of the database recorded (docs/decisions/0050). Every instance with EVENTS_URL does so. The
@@ -53,7 +55,7 @@ export class EventDispatcher implements OnApplicationBootstrap, BeforeApplicatio
     const [startedAt, deliveredBefore] = [performance.now(), this.#delivered];
     this.#stop.abort();
     const abandon = setTimeout(() => this.#abandon.abort(), SHUTDOWN_GRACE_MS);
-    await this.#ended;
+    await Promise.race([this.#ended, wait(SHUTDOWN_WAIT_MS, undefined, { ref: false })]);
     clearTimeout(abandon);
     const milliseconds = Math.round(performance.now() - startedAt);
     this.log.info('events ended', { done: this.#delivered - deliveredBefore, milliseconds });

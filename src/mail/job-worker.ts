@@ -27,6 +27,8 @@ const JOB_POLL_INTERVAL_MS = 2_000;
 const UNLOCK_INTERVAL_MS = 5_000;
 /** When a worker pool shuts down, jobs that still run after this time are aborted. They are tried again later. */
 const SHUTDOWN_GRACE_MS = 1_500;
+/** The longest time that a shutdown waits for the worker pools: they end only when the database answers. */
+const SHUTDOWN_WAIT_MS = 2_000;
 /** The delay before an ended worker pool is started again. */
 const RESTART_DELAY_MS = 1_000;
 
@@ -101,8 +103,8 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     const shutdowns = Object.values(this.#workerPools).map(async (workerPool) =>
       workerPool.gracefulShutdown(),
     );
-    await Promise.allSettled(shutdowns);
-    await this.#allPoolsEnded;
+    const ended = Promise.allSettled([...shutdowns, this.#allPoolsEnded]);
+    await Promise.race([ended, wait(SHUTDOWN_WAIT_MS, undefined, { ref: false })]);
     const milliseconds = Math.round(performance.now() - startedAt);
     this.log.info('jobs ended', { done: this.#completedJobs - completedBefore, milliseconds });
   }

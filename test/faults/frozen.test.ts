@@ -8,7 +8,11 @@ import { FragilePostgres } from '../support/databases/outage-harness.js';
 const FROZEN_MS = 6_000;
 
 const postgres = await FragilePostgres.start();
-const faulted = await FaultedService.start(postgres.url);
+const events = {
+  EVENTS_URL: 'http://127.0.0.1:9/',
+  EVENTS_SECRET: `whsec_${Buffer.alloc(32).toString('base64')}`,
+};
+const faulted = await FaultedService.start(postgres.url, { environment: events });
 
 test('a service whose process was stopped for seconds under load continues, and keeps all guarantees', async () => {
   const load = faulted.startLoad();
@@ -22,4 +26,17 @@ test('a service whose process was stopped for seconds under load continues, and 
   expect(answers.filter(({ milliseconds }) => milliseconds >= FROZEN_MS).length).toBeGreaterThan(0);
   // The requests that waited while the process was stopped may together exceed the load limits.
   await expectGuarantees(faulted, answers, recovery, { mayShedLoad: true });
+});
+
+test('a service whose database does not answer answers its last requests at SIGTERM, and ends with exit code 0', async () => {
+  const { process } = faulted;
+  postgres.freeze();
+  // Meanwhile the jobs and the events ask the database too.
+  for (let answers = 0; answers < 3; answers += 1) expect((await faulted.activate()).status).toBe(503);
+  const last = faulted.activate();
+  process.child.kill('SIGTERM');
+  expect((await last).status).toBe(503);
+  expect(await process.exited).toEqual({ code: 0, signal: null });
+  for (const step of ['jobs ended', 'events ended', 'requests ended', 'closed'])
+    expect(process.stdout).toContain(`"msg":"${step}"`);
 });
