@@ -35,6 +35,8 @@ const SESSION_SETTINGS = '-c timezone=UTC -c default_transaction_isolation=read\
 // Requests read few rows. For a column without statistics (docs/decisions/0009) the planner expects one row in two hundred. In
 // a table of millions of rows it would therefore use parallel workers or JIT compilation.
 const REQUEST_SETTINGS = `${SESSION_SETTINGS} -c jit=off -c max_parallel_workers_per_gather=0`;
+// PostgreSQL detects within a minute that the host of an instance has disappeared. Other instances take over its jobs and locks.
+const KEEPALIVE_SETTINGS = `${SESSION_SETTINGS} -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3`;
 
 /** The parameters of a database URL that would override the settings and time limits of this file. */
 const RESERVED_PARAMETERS = [
@@ -117,7 +119,7 @@ export function maintenanceDataSource(
   databaseUrl: string,
   options: Partial<PostgresDataSourceOptions> = {},
 ): DataSource {
-  const { url, pool } = addressAndOptions(databaseUrl);
+  const { url, pool } = addressAndOptions(databaseUrl, KEEPALIVE_SETTINGS);
   return new DataSource({
     ...commonOptions(url),
     poolSize: 3,
@@ -143,13 +145,11 @@ export async function withMaintenanceConnection<T>(
 
 /** Creates a pool for the job queue or for events, so that they never delay requests. @param max the most connections */
 export function jobsPool(databaseUrl: string, max = 4): pg.Pool {
-  const { url, pool: options } = addressAndOptions(databaseUrl);
+  const { url, pool: options } = addressAndOptions(databaseUrl, KEEPALIVE_SETTINGS);
   const pool = new SingleReleasePool({
     ...options,
     Client: JobsClient,
     connectionString: url,
-    // PostgreSQL detects within a minute that the host of an instance has disappeared, and other instances take over its jobs.
-    options: `${options.options} -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3`,
     max,
     application_name: 'mooring (jobs)',
     connectionTimeoutMillis: 5_000,

@@ -12,12 +12,22 @@ const FOLDER = new URL('../../migrations/', import.meta.url);
 /** The first line of a migration whose only statement runs outside a transaction, such as `create index concurrently`. */
 const NO_TRANSACTION = '-- no-transaction';
 
+/** The interval at which a start looks whether another instance has completed the migrations. */
+const LOCK_INTERVAL_MS = 100;
+/** A start that has looked this often says that it waits. */
+const ATTEMPTS_BEFORE_MESSAGE = 10;
+
 /**
  * Applies the pending migrations, each once, also if several instances start together.
+ * @param printMessage receives a sentence if another instance migrates for a second or longer @param signal ends this wait
  * @returns the names of the applied migrations
  * @throws ConfigError as `requireUsableDatabase`
  */
-export async function migrate(url: string): Promise<string[]> {
+export async function migrate(
+  url: string,
+  printMessage: (sentence: string) => void = () => undefined,
+  signal?: AbortSignal,
+): Promise<string[]> {
   const dataSource = maintenanceDataSource(url, { migrations: await migrationClasses() });
   await dataSource.initialize();
   const lock = dataSource.createQueryRunner();
@@ -25,7 +35,11 @@ export async function migrate(url: string): Promise<string[]> {
     // This is checked before the lock is taken, because a pooler would keep the lock after the end of this process.
     await requireUsableDatabase(dataSource);
     // The lock is polled, because a waiting session has a snapshot, and a concurrent index build would wait for that session.
-    while (!(await tryLock(lock, 'migrate'))) await wait(100);
+    for (let attempts = 1; !(await tryLock(lock, 'migrate')); attempts += 1) {
+      if (attempts === ATTEMPTS_BEFORE_MESSAGE)
+        printMessage('Waiting for another instance, which migrates the database.');
+      await wait(LOCK_INTERVAL_MS, undefined, { signal });
+    }
     // The tables of the job queue are created first, because a migration adds comments to them.
     await migrateJobs(url);
     const applied = await dataSource.runMigrations({ transaction: 'each' });

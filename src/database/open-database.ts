@@ -58,7 +58,7 @@ async function openEmbedded(
 
 /**
  * Migrates a database. If it does not answer yet, tries again for 30 seconds (docs/decisions/0042).
- * @param printMessage receives a sentence about the wait, and a further one if its reason changes
+ * @param printMessage receives a sentence about the wait, also for another instance, and a further one if its reason changes
  * @param signal ends the wait
  * @returns the names of the applied migrations
  * @throws ConfigError if waiting would not help (`databaseRefusal`), at once
@@ -72,7 +72,7 @@ export async function migrateWhenReachable(
   const deadline = Date.now() + START_TIMEOUT_MS;
   for (let printedReason: string | undefined; ;) {
     try {
-      return await migrate(url);
+      return await migrate(url, printMessage, signal);
     } catch (error) {
       const refusal = await databaseRefusal(error, url);
       if (refusal || !isTemporaryDatabaseError(error)) throw refusal ?? error;

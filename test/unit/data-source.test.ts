@@ -3,6 +3,7 @@ import { maintenanceDataSource, requestDataSourceOptions } from '../../src/datab
 import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
 
 const SESSION_OPTIONS = '-c timezone=UTC -c default_transaction_isolation=read\\ committed';
+const KEEPALIVE_OPTIONS = '-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3';
 const REQUEST_OPTIONS = `${SESSION_OPTIONS} -c jit=off -c max_parallel_workers_per_gather=0`;
 
 test('parameters of DATABASE_URL do not replace the session settings that the code needs', () => {
@@ -15,7 +16,7 @@ test('parameters of DATABASE_URL do not replace the session settings that the co
   });
   expect(maintenanceDataSource(url).options).toMatchObject({
     url: 'postgres://u:p@h:5432/d?sslmode=require',
-    extra: { options: `-c search_path=x ${SESSION_OPTIONS}` },
+    extra: { options: `-c search_path=x ${SESSION_OPTIONS} ${KEEPALIVE_OPTIONS}` },
   });
 });
 
