@@ -11,7 +11,7 @@ const REQUEST_ARRIVAL_TIMEOUT_MS = 1_000;
 const MAX_ACCEPT_MS = 1_000;
 
 /**
- * Closes the connections of clients at the shutdown. Each response that is sent from then on closes its connection. After a
+ * Closes the connections of clients at the shutdown. Each response that ends from then on closes its connection. After a
  * second, connections without a pending response are destroyed: unused connections, and those whose request is not complete.
  * When the server closes, Node closes each connection whose response was ended (`response.end()`), even if a slow reader has not
  * received all of it: what does not fit into the socket buffers is lost. Prepared responses are unknown to `hasPendingResponse`, but
@@ -51,8 +51,12 @@ export function closeConnections(fastify: FastifyInstance, queue: AcceptQueue, l
     if (isClosing) reply.header('connection', 'close');
     done();
   });
-  fastify.addHook('onResponse', (_request, _reply, done) => {
-    if (isClosing) counts.answered += 1;
+  fastify.addHook('onResponse', ({ socket }, _reply, done) => {
+    if (isClosing) {
+      counts.answered += 1;
+      // A response whose headers were sent before the shutdown does not close its connection.
+      if (!hasPendingResponse(socket)) socket.destroySoon();
+    }
     done();
   });
 }

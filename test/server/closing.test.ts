@@ -1,5 +1,8 @@
 import { once } from 'node:events';
+import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { expect, jest, test } from '@jest/globals';
 import { fastify } from 'fastify';
 import { closeConnections } from '../../src/http/connection-closing.js';
@@ -30,6 +33,28 @@ test('while a closing server still listens, the framework answers a prepared pat
   reportEmptyQueue();
   await closed;
   expect(whileClosing).toEqual(['close', 'from the framework']);
+});
+
+test('a shutdown closes the connection of a response that had begun before it', async () => {
+  const app = fastify({ keepAliveTimeout: 600_000 });
+  handleMalformedRequests(app);
+  closeConnections(app, new AcceptQueue(), new AppLogger('info', { write: () => undefined }));
+  const body = new PassThrough();
+  app.get('/', (_request, reply) => reply.send(body));
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  const agent = new Agent({ keepAlive: true });
+  body.write('first ');
+  const [response] = (await once(get(url, { agent }), 'response')) as [IncomingMessage];
+  // The connections without a pending response are closed after a second, when this response is not complete.
+  const idle = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
+  await once(app.server, 'connection');
+  const closed = app.close();
+  await once(idle.resume(), 'close');
+  const connectionClosed = once(response.socket, 'close');
+  body.end('second');
+  expect([response.headers.connection, await text(response)]).toEqual(['keep-alive', 'first second']);
+  await Promise.all([connectionClosed, closed]);
+  agent.destroy();
 });
 
 test('a shutdown answers complete requests, closes connections with incomplete ones, and counts both', async () => {
