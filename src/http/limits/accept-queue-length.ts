@@ -2,8 +2,21 @@ import { openSync, readSync } from 'node:fs';
 
 /** The tables of the sockets of this network namespace, which only Linux has. Sockets that listen are at their beginning. */
 const TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'];
-/** The size of the lines of about a hundred sockets. */
+/** The size of the lines of about a hundred sockets. A read returns a page, which has about 27 of them. */
 const MAX_BYTES = 16 * 1024;
+
+/** A socket that does not listen: its state is not 0A. */
+const NOT_LISTENING = / (?!0A)[0-9A-F]{2} [0-9A-F]{8}:/;
+
+/** Reads a table to the end of the sockets that listen, or until the buffer is full. */
+function readListening(file: number, bytes: Buffer): string {
+  for (let length = 0; ;) {
+    const read = readSync(file, bytes, length, bytes.length - length, length);
+    length += read;
+    const text = bytes.toString('latin1', 0, length);
+    if (read === 0 || NOT_LISTENING.test(text)) return text;
+  }
+}
 
 /**
  * Returns a function that reads how many connections wait in the kernel's queue of a port; undefined if the system does not say. If
@@ -23,10 +36,9 @@ export function acceptQueueLength(port: number): () => number | undefined {
   const hexPort = port.toString(16).toUpperCase().padStart(4, '0');
   const listening = new RegExp(`:${hexPort} [0-9A-F]+:0000 0A [0-9A-F]+:([0-9A-F]+)`, 'g');
   return () => {
-    const lengths = files.flatMap((file) => {
-      const text = bytes.toString('latin1', 0, readSync(file, bytes, 0, MAX_BYTES, 0));
-      return [...text.matchAll(listening)].map(([, length]) => parseInt(length!, 16));
-    });
+    const lengths = files
+      .flatMap((file) => [...readListening(file, bytes).matchAll(listening)])
+      .map(([, length]) => parseInt(length!, 16));
     return lengths.length > 0 ? lengths.reduce((sum, length) => sum + length, 0) / lengths.length : undefined;
   };
 }

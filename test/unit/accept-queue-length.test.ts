@@ -1,0 +1,17 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { expect, test } from '@jest/globals';
+import { acceptQueueLength } from '../../src/http/limits/accept-queue-length.js';
+
+/** More listening sockets than one read of the kernel's table returns. */
+const LISTENERS = 40;
+
+// Only Linux says how many connections wait.
+const onLinux = process.platform === 'linux' ? test : test.skip;
+onLinux('the length of the queue is known for each of many listening sockets', async () => {
+  const servers = Array.from({ length: LISTENERS }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const lengths = servers.map((server) => acceptQueueLength((server.address() as AddressInfo).port)());
+  for (const server of servers) server.close();
+  expect(lengths).toEqual(servers.map(() => 0));
+});
