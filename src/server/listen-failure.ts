@@ -1,5 +1,8 @@
 import type { Config } from '../core/config.js';
 
+/** The error of a start whose HOST is no address of this machine. At boot, the machine may get the address later. */
+export class AddressUnavailable extends Error {}
+
 /** Returns the sentence about a start that could not listen. @param code of the error of the system */
 export function listenFailure(
   { host, port, isPortShared }: Pick<Config, 'host' | 'port' | 'isPortShared'>,

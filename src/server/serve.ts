@@ -14,7 +14,7 @@ import { BACKLOG } from '../http/limits/load-shedding.js';
 import { exitOnUncaught } from '../core/uncaught-errors.js';
 import { openKeyRing, readLicenseKeys } from '../keys/key-material.js';
 import { requireSecretOfDatabase } from '../licenses/license-key-secret.js';
-import { listenFailure } from './listen-failure.js';
+import { AddressUnavailable, listenFailure } from './listen-failure.js';
 import { MonitoringController } from '../monitoring/monitoring.controller.js';
 import { makeSample, NO_SAMPLE } from './sample-data.js';
 import { welcomeText } from './welcome.js';
@@ -70,7 +70,8 @@ async function start(config: Config): Promise<void> {
   // Fastify passes all options to Node, but its type does not have `reusePort`.
   const options = { port, host, backlog: BACKLOG, reusePort: isPortShared };
   await app.listen(options).catch((error: NodeJS.ErrnoException) => {
-    throw new ConfigError(listenFailure(config, error.code));
+    const failure = listenFailure(config, error.code);
+    throw error.code === 'EADDRNOTAVAIL' ? new AddressUnavailable(failure) : new ConfigError(failure);
   });
   shutdown.signal.throwIfAborted();
   endStep('listen');
@@ -117,8 +118,10 @@ export function serve(config: Config): void {
     if (shutdown.signal.aborted) return;
     printSentence(error instanceof Error ? error.message : 'Mooring could not start.', 'error');
     // The fields say where an unexpected error was thrown.
-    if (!(error instanceof ConfigError || error instanceof DatabaseUnavailable))
-      printSentence(JSON.stringify(errorFields(error)), 'error');
+    const isExpected = [ConfigError, DatabaseUnavailable, AddressUnavailable].some(
+      (expected) => error instanceof expected,
+    );
+    if (!isExpected) printSentence(JSON.stringify(errorFields(error)), 'error');
     void shutDown(error instanceof ConfigError ? 2 : 1);
   });
 }

@@ -94,6 +94,10 @@ describe('deploy/mooring@.service', () => {
     expect(valueOf('After').split(' ')).toContain('time-sync.target');
   });
 
+  test('the service starts after network file systems are mounted, because a missing key folder would end it for good', () => {
+    expect(valueOf('After').split(' ')).toContain('remote-fs.target');
+  });
+
   test('the service is not started again after a wrong setting (exit code 2) or without a settings file (9)', () => {
     expect(valueOf('RestartPreventExitStatus').split(' ')).toEqual(['2', '9']);
   });

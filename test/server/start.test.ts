@@ -1,15 +1,19 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { readPidFile } from '../../src/database/embedded/pid-file.js';
+import { LOCKS } from '../../src/database/locks.js';
 import { isPostmaster } from '../../src/database/embedded/postgres-process.js';
 import type { Finding } from '../../src/cli/doctor/report.js';
+import { createKeyRing } from '../../src/keys/tokens/key-ring.js';
 import { call, connect as connectToDatabase, createDatabase } from '../support/harness.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { everyProcess } from '../support/processes/processes.js';
 import { freePort, ServerProcess, type ProcessOptions } from '../support/processes/server-process.js';
+import { PRODUCTION_SETTINGS } from '../support/production.js';
 import { temporaryFolder } from '../support/folders.js';
 import { query } from '../support/databases/replica-harness.js';
 
@@ -167,6 +171,32 @@ describe('with an existing database', () => {
     await lock.end();
     expect((await answer).status).toBe(201);
     expect(await server.exited).toEqual({ code: 0, signal: null });
+  });
+
+  test('a start that waits for the migrations of another instance says so, and SIGTERM ends it with exit code 0', async () => {
+    const other = await connectToDatabase(database.url);
+    await other.query('select pg_advisory_lock($1)', [LOCKS.migrate]);
+    const { server } = await launchWithDatabase();
+    await server.waitForOutput('stderr', /^Waiting for another instance, which migrates the database\.$/m);
+    expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null });
+    expect(server.stderr.match(/Waiting/g)).toHaveLength(1);
+    await other.end();
+  });
+
+  test('an address that the machine does not have ends the start with exit code 1, because it may get it later', async () => {
+    const TOKEN_KEYS_DIR = join(folder, 'production keys');
+    await createKeyRing(TOKEN_KEYS_DIR, new Date());
+    const { server } = await launchWithDatabase({
+      ...PRODUCTION_SETTINGS,
+      TOKEN_KEYS_DIR,
+      LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),
+      DATABASE_URL: (await createDatabase()).url,
+      HOST: '192.0.2.1',
+    });
+    expect(await server.exited).toEqual({ code: 1, signal: null });
+    expect(server.stderr).toMatch(
+      /^Mooring cannot listen on HOST 192\.0\.2\.1, PORT \d+ \(EADDRNOTAVAIL\)\.\n$/,
+    );
   });
 
   test('a sample that cannot be created is logged, and does not end the service', async () => {
