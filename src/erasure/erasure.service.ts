@@ -88,6 +88,7 @@ export class ErasureService {
     // days are over.
     const now = this.clock.now();
     if (!audit && !(await isTimeCertain(this.clock, manager, now))) throw problem('unavailable');
+    await this.repeatLostCancellation(manager, email);
     const newId = uuidv7();
     const runs_at = audit ? now : new Date(now.getTime() + CANCELLATION_PERIOD_DAYS * DAY_MS);
     const request = await queryOne<Pick<ErasureRow, 'id' | 'runs_at'>>(
@@ -105,6 +106,19 @@ export class ErasureService {
     // If a request waited already, no mail is sent: it was sent before, or staff made that request, which is due at once.
     else if (id === newId) await enqueueMail(manager, 'erasure_requested', id, now, { language });
     return this.read(manager, id);
+  }
+
+  /**
+   * Cancels the waiting request for an address again if TOMBSTONE_FILE records it as cancelled: the commit of its cancellation
+   * failed or was lost. A new request that is merged with it would be cancelled too (`run`).
+   */
+  private async repeatLostCancellation(manager: EntityManager, email: string): Promise<void> {
+    const sql = 'select id from erasure_request where email = $1 for update';
+    const waiting = await queryIds(manager, sql, [email]);
+    if (waiting.length === 0) return;
+    const { cancelled } = await this.records.read(manager);
+    const lost = waiting.filter((id) => cancelled.includes(id));
+    if (lost.length > 0) await this.cancelWaiting(manager, lost);
   }
 
   /** Cancels a waiting request. @throws Problem `not_found` if no request with this id waits */

@@ -10,9 +10,18 @@ import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { enqueueMail } from '../../src/mail/mail.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
+import type { ErasureView } from '../../src/erasure/erasure.view.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { query } from '../support/databases/replica-harness.js';
-import { copyDatabase, erase, findRequest, waitForJobs, waitForSentMails, sell } from './harness.js';
+import {
+  copyDatabase,
+  erase,
+  findRequest,
+  waitForJobs,
+  waitForSentMails,
+  waitUntilCarriedOut,
+  sell,
+} from './harness.js';
 import { AUDIT_CONTEXT, createDatabase, FakeClock, Service, type TestDatabase } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { everyRow } from '../support/tables.js';
@@ -240,22 +249,44 @@ test('if an erasure was written to the file but not committed, a license that th
   expect(await service.sql('select 1 from erasure_request where email is not null')).toEqual([]);
 });
 
-test('if an asynchronous failover lost a cancellation, the request is not carried out and is cancelled again', async () => {
-  const service = await start(original);
-  const { id: license } = await createAdasLicense(service);
-  const { id } = await erasuresOf(service).request(ADA);
-  const [row] = await service.sql('select email, cancelled_at from erasure_request where id = $1', [id]);
-  await erasuresOf(service).cancel(id);
-  // This is the state of a promoted standby that lacks the last commit. The service is not restarted.
-  await service.sql('update erasure_request set email = $2, cancelled_at = $3 where id = $1', [
-    id,
-    row!['email'],
-    row!['cancelled_at'],
-  ]);
-  clock.advance(3 * DAY_MS);
-  await erasuresOf(service).runDue();
-  expect(await emailOf(service, license)).toBe(ADA);
-  expect(await findRequest(service, id)).toMatchObject({ state: 'taken_back', email: null });
+describe('if an asynchronous failover lost a cancellation,', () => {
+  /** Requests an erasure as its holder, and cancels it so that only TOMBSTONE_FILE has the cancellation. @returns the request */
+  async function loseCancellation(service: Service): Promise<ErasureView> {
+    const request = await erasuresOf(service).request(ADA);
+    await erasuresOf(service).cancel(request.id);
+    // This is the state of a promoted standby that lacks the last commit. The service is not restarted.
+    const restore = 'update erasure_request set email = $2, cancelled_at = null where id = $1';
+    await service.sql(restore, [request.id, ADA]);
+    return request;
+  }
+
+  test('the request is not carried out and is cancelled again', async () => {
+    const service = await start(original);
+    const { id: license } = await createAdasLicense(service);
+    const { id } = await loseCancellation(service);
+    clock.advance(3 * DAY_MS);
+    await erasuresOf(service).runDue();
+    expect(await emailOf(service, license)).toBe(ADA);
+    expect(await findRequest(service, id)).toMatchObject({ state: 'taken_back', email: null });
+  });
+
+  test.each([
+    ['staff', AUDIT_CONTEXT],
+    ['the holder', undefined],
+  ] as const)('a later request of %s is a new one, which is carried out', async (_who, audit) => {
+    const service = await start(original);
+    const { id: license } = await createAdasLicense(service);
+    const cancelled = await loseCancellation(service);
+    clock.advance(DAY_MS);
+    const later = await erasuresOf(service).request(ADA, audit);
+    expect([later.id === cancelled.id, later.received_on]).toEqual([false, '2096-02-11']);
+    clock.advance(3 * DAY_MS);
+    await erasuresOf(service).runDue();
+    // The job of a request of staff may carry it out before `runDue`.
+    await waitUntilCarriedOut(service, later.id);
+    expect(await emailOf(service, license)).toBeNull();
+    expect(await findRequest(service, cancelled.id)).toMatchObject({ state: 'taken_back', email: null });
+  });
 });
 
 describe('if a restored copy shares the tombstone file,', () => {
