@@ -100,7 +100,9 @@ export class ErasureService {
     const { id, runs_at: requestRunsAt } = request;
     // The job of a due request gets no time, so that the clock of the database cannot delay it.
     const runAt = requestRunsAt > now ? requestRunsAt : undefined;
-    await queueErasure(manager, id, language, runAt);
+    // Staff give no language. The job of a request that waits already has the language of its holder's page.
+    const earlierLanguage = await removeJob(manager, id);
+    await queueErasure(manager, id, language ?? earlierLanguage, runAt);
     if (audit)
       await recordAudit(manager, audit, { action: 'erasure.request', change: { erasure_id: id }, at: now });
     // If a request waited already, no mail is sent: it was sent before, or staff made that request, which is due at once.
@@ -314,8 +316,8 @@ export class ErasureService {
       [id, at, result],
     );
     // The job has the language of the page on which the holder requested the erasure, also if another caller carries it out.
-    const { language } = await queryOne<{ language: string | null }>(manager, REMOVE_JOB, [toJobKey(id)]);
-    await enqueueMail(manager, 'erasure_receipt', id, at, { to: email, language: language ?? undefined });
+    const language = await removeJob(manager, id);
+    await enqueueMail(manager, 'erasure_receipt', id, at, { to: email, language });
   }
 
   private async read(manager: EntityManager, id: string): Promise<ErasureView> {
@@ -329,10 +331,14 @@ const toRowIds = (erased: readonly ErasedIds[]): RowIds => ({
   purchases: erased.flatMap(({ purchase }) => purchase),
 });
 
-/** Removes a job, and returns the language in it; null if it has none, or if there is no job. */
-const REMOVE_JOB = "select payload ->> 'language' as language from graphile_worker.remove_job($1)";
-
 const toJobKey = (id: string) => `erasure ${id}`;
+
+/** Removes the job of a request, if there is one. @returns the language in it, if it has one */
+async function removeJob(manager: EntityManager, id: string): Promise<string | undefined> {
+  const sql = "select payload ->> 'language' as language from graphile_worker.remove_job($1)";
+  const { language } = await queryOne<{ language: string | null }>(manager, sql, [toJobKey(id)]);
+  return language ?? undefined;
+}
 
 /** Queues the job of a request, in place of an earlier one. @param language of the receipt */
 async function queueErasure(

@@ -6,7 +6,7 @@ import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionJob } from '../../src/retention/retention.job.js';
 import { waitForJobs, outbox, sell } from '../erasure/harness.js';
 import { until } from '../support/until.js';
-import { FakeClock, machineId, Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, FakeClock, machineId, Service } from '../support/harness.js';
 import { Browser, COMMON_REFUSALS, commonRefusals } from './harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 import { OpenTransaction } from '../support/open-transaction.js';
@@ -366,6 +366,17 @@ describe('POST and DELETE erasure', () => {
     service.clock.advance(72 * HOUR_MS);
     await runRetention();
     await until(async () => (await mailsOf(email, /^Ihre Daten bei .* wurden gelöscht$/)).length === 1);
+  });
+
+  test('the receipt is in the language of the page also if staff make the request due at once', async () => {
+    const { email } = await service.issue({ email: newEmail() });
+    const holder = await signInByCode(email);
+    await holder.call('POST', '/erasure', undefined, { 'accept-language': 'de' });
+    await service.app.get(ErasureService).request(email, AUDIT_CONTEXT);
+    await until(
+      async () => (await mailsOf(email, /was deleted$|^Ihre Daten bei .* wurden gelöscht$/)).length === 1,
+    );
+    expect(await mailsOf(email, /^Ihre Daten bei .* wurden gelöscht$/)).toHaveLength(1);
   });
 
   test('a sign-in with a code during the erasure leaves no session', async () => {
