@@ -84,11 +84,12 @@ const OLD_TRANSACTIONS_POLL_MS = 100;
 
 const SELECT_NEXT_TRANSACTION = 'select pg_snapshot_xmax(pg_current_snapshot())::xid::text as next';
 // `vacuum full` keeps deleted rows that a session, a replication slot or a prepared transaction can still read. `oldest` is the
-// oldest transaction that each of these regards as running.
+// oldest transaction that each of these regards as running. A plain `vacuum`, which can take hours, keeps no deleted rows.
 const COUNT_OLD_TRANSACTIONS = `
   select count(*)::integer as blockers from (
     select unnest(array[backend_xid, backend_xmin]) as oldest from pg_stat_activity
     where pid <> pg_backend_pid() and (datname = current_database() or datname is null)
+      and pid not in (select pid from pg_stat_progress_vacuum)
     union all select xmin from pg_replication_slots
     union all select transaction from pg_prepared_xacts where database = current_database()
   ) blocker where age(oldest) > age($1::text::xid)`;

@@ -10,6 +10,7 @@ import { erase, formsOfMachine, mailsTo, sell } from '../erasure/harness.js';
 import { retryWhileUnavailable, machineId, Service, connect } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { temporaryFolder } from '../support/folders.js';
+import { until } from '../support/until.js';
 
 const HOUR_MS = 3_600_000;
 const HOLDER = {
@@ -143,6 +144,45 @@ test('a run waits for a transaction that can read deleted rows and ends soon, an
   await reader.query('commit');
   await reader.end();
   expect(await run).toMatchObject({ failed: [], tables_rewritten: REWRITTEN_TABLES.length });
+});
+
+/** Starts `vacuum` or `analyze` with delays, as for a very large table. @returns a function that ends it */
+async function beginMaintenance(command: 'vacuum' | 'analyze'): Promise<() => Promise<void>> {
+  await service.sql('create table if not exists maintained as select generate_series(1, 100000) as number');
+  const worker = await connect(server.url);
+  await worker.query('set vacuum_cost_delay = 100; set vacuum_cost_limit = 1');
+  const work = worker.query(`${command} maintained`).catch(() => undefined);
+  const progress = `select pid from pg_stat_progress_${command}`;
+  await until(async () => (await service.sql(progress)).length > 0);
+  // Takes a transaction id that is newer than the snapshot of the worker.
+  await service.sql('select txid_current()');
+  return async () => {
+    await service.sql(`select pg_cancel_backend(pid) from (${progress}) worker`);
+    await work;
+    await worker.end();
+  };
+}
+
+test('a run does not wait for a vacuum, which keeps no deleted rows', async () => {
+  service.clock.advance(21 * HOUR_MS);
+  await service.sql('delete from one_time_code');
+  await service.sql(
+    "insert into one_time_code values (gen_random_uuid(), 'x@leak.example', 0, now(), '2099-01-01')",
+  );
+  const end = await beginMaintenance('vacuum');
+  await service.sql('delete from one_time_code');
+  expect(await retention.run()).toMatchObject({ failed: [], tables_rewritten: REWRITTEN_TABLES.length });
+  expect(await service.sql("select pg_relation_size('one_time_code')::integer as bytes")).toEqual([
+    { bytes: 0 },
+  ]);
+  await end();
+});
+
+test('while `analyze` can read deleted rows, a run rewrites no table', async () => {
+  service.clock.advance(21 * HOUR_MS);
+  const end = await beginMaintenance('analyze');
+  expect((await retention.run())!.failed[0]!.error).toEqual(new DeletedRowsRemain());
+  await end();
 });
 
 test('a run gives up on a table that is being read, so that heartbeats are answered, and the next run rewrites it', async () => {
