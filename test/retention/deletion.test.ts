@@ -211,20 +211,20 @@ test('a license is deleted with its activations and their release requests', asy
   }
 });
 
-test('a job that has failed finally is deleted after 6 days; waiting and running jobs are kept', async () => {
+test('a job that has failed finally is deleted 2 days after `run_at`, however long it waited; waiting and running jobs are kept', async () => {
   const job = async (at: string, values: string) => {
     const key = randomUUID();
     await harness.sql(`select graphile_worker.add_job('mail_test', job_key := $1, max_attempts := 3)`, [key]);
-    await harness.sql(`update graphile_worker._private_jobs set created_at = $2, ${values} where key = $1`, [
-      key,
-      at,
-    ]);
+    await harness.sql(
+      `update graphile_worker._private_jobs set created_at = '2026-11-01', run_at = $2, ${values} where key = $1`,
+      [key, at],
+    );
     return key;
   };
-  const old = '2026-11-14T11:59:59Z';
+  const old = '2026-11-18T11:59:59Z';
   await job(old, 'attempts = 3');
   const kept = [
-    await job('2026-11-14T12:00:00Z', 'attempts = 3'),
+    await job('2026-11-18T12:00:00Z', 'attempts = 3'),
     await job(old, 'attempts = 2'),
     await job(old, 'attempts = 3, locked_at = now()'),
   ];

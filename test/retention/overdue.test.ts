@@ -53,10 +53,10 @@ const OVERDUE: Readonly<Record<string, () => Promise<unknown>>> = {
   'graphile_worker._private_jobs': async () => {
     const key = randomUUID();
     await service.sql(`select graphile_worker.add_job('mail_test', job_key := $1, max_attempts := 1)`, [key]);
-    await service.sql(
-      'update graphile_worker._private_jobs set created_at = $2, attempts = 1 where key = $1',
-      [key, OLD],
-    );
+    await service.sql('update graphile_worker._private_jobs set run_at = $2, attempts = 1 where key = $1', [
+      key,
+      OLD,
+    ]);
   },
   audit_event: () => harness.insert('audit_event', { at: OLD }),
   outgoing_event: () => harness.insert('outgoing_event', { queued_at: OLD }),
