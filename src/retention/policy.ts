@@ -132,7 +132,7 @@ export const createRetentionPolicy = ({
   {
     table: 'outgoing_event',
     description: "Events for the vendor's program: ids of licenses and activations",
-    period: 'until they are delivered or given up, and at most 30 days longer',
+    period: 'at most 30 days while they wait, and at most 30 days after they were delivered or given up',
     keptFrom: 'coalesce(delivered_at, given_up_at, queued_at)',
     days: 29,
   },
