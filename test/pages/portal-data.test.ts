@@ -1,17 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { beforeEach, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
 import { retryWhileUnavailable, FakeClock } from '../support/harness.js';
 import { waitForJobs, sell } from '../erasure/harness.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { Browser, codeAfter } from '../license-portal/harness.js';
-import { focusWindow, headline, openByCode, openByKey } from './portal-browser.js';
+import { focusWindow, headline, machineRow, openByCode, openByKey } from './portal-browser.js';
+import { holdNextAnswer } from './routes.js';
 import {
   activateMachine,
   expectFocus,
   expectAnnounced,
   type HolderCredentials,
   expectText,
+  nextFrame,
 } from './steps.js';
 import { startForBrowser } from './service.js';
 
@@ -97,6 +100,43 @@ test('the deletion dialog says what ends and what is kept, and a requested delet
   expect(await notice.count()).toBe(0);
   await expectFocus(headline(page));
   expect(await countWaitingErasures()).toBe(0);
+});
+
+/** Asks for the deletion and takes it back, and holds back the answer. @returns a function that passes the answer on */
+async function takeBackAndHold(page: Page): Promise<() => Promise<void>> {
+  await openByCode(page, origin, service, license.email);
+  await page.getByRole('button', { name: 'Delete my data …' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete my data' }).click();
+  const { held } = await holdNextAnswer(page, '**/portal/api/erasure?*');
+  await page.getByRole('button', { name: 'Take it back' }).click();
+  return held;
+}
+
+test('a deletion that was taken back just before the sign-out does not show the holder again', async () => {
+  const page = await browser.openPage(origin, { now: NOW });
+  const answer = await takeBackAndHold(page);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await expectAnnounced(page, 'You are signed out.');
+  await answer();
+  await expectAnnounced(page, 'Taken back. Nothing is deleted.');
+  await nextFrame(page);
+  await page.getByRole('heading', { level: 1, name: 'Where is my license active?' }).waitFor();
+  expect(await page.getByText(license.email).count()).toBe(0);
+});
+
+test('what the page has read while a deletion is taken back stays', async () => {
+  const page = await browser.openPage(origin, { now: NOW });
+  const answer = await takeBackAndHold(page);
+  await service.sql(
+    `update activation a set hostname_hint = 'Renamed' from license l where l.id = a.license_id and email = $1`,
+    [license.email],
+  );
+  await focusWindow(page);
+  await machineRow(page, 'Renamed').waitFor();
+  await answer();
+  await expectAnnounced(page, 'Taken back. Nothing is deleted.');
+  await nextFrame(page);
+  expect(await machineRow(page, 'Renamed').count()).toBe(1);
 });
 
 test('with a wrong clock of the device, a deletion can be cancelled, and a license has not expired', async () => {

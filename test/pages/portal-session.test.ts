@@ -9,8 +9,9 @@ import {
   type HolderCredentials,
   closeByEscape,
   expectApart,
+  nextFrame,
 } from './steps.js';
-import { endRoute, routeNext } from './routes.js';
+import { endRoute, holdNextAnswer, routeNext } from './routes.js';
 import { startForBrowser } from './service.js';
 
 const { service, origin, browser } = await startForBrowser();
@@ -211,6 +212,23 @@ test('a request that is refused after the sign-out does not ask to sign in again
   await page.getByRole('button', { name: 'Show my machines' }).click();
   await machineRow(page, 'Studio Mac').waitFor();
   expect(await page.getByRole('dialog').count()).toBe(0);
+});
+
+test('licenses that were read just before the sign-out are not shown after it', async () => {
+  const page = await openByKey(browser, origin, license);
+  const signOut = Promise.withResolvers<Route>();
+  await routeNext(page, '**/portal/api/session', (route) => signOut.resolve(route));
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  const signOutRequest = await signOut.promise;
+  // The application opens the page again, which then reads the licenses.
+  const { held } = await holdNextAnswer(page, '**/portal/api/session');
+  await page.evaluate("location.hash = 'release=hint'");
+  const answer = await held;
+  await signOutRequest.continue();
+  await expectAnnounced(page, 'You are signed out.');
+  await answer();
+  await nextFrame(page);
+  expect(await page.getByText(license.email).count()).toBe(0);
 });
 
 test('with a valid session the page still shows the machines after a reload', async () => {

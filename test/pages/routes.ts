@@ -16,3 +16,19 @@ export async function routeNext(page: Page, url: string, handle: (route: Route) 
     await handle(route);
   });
 }
+
+/**
+ * Holds back the answer to the next request to a URL. @returns `held`, which resolves with a function that passes the answer on,
+ * once the service has answered
+ */
+export async function holdNextAnswer(
+  page: Page,
+  url: string,
+): Promise<{ held: Promise<() => Promise<void>> }> {
+  const { promise: held, resolve } = Promise.withResolvers<() => Promise<void>>();
+  await routeNext(page, url, async (route) => {
+    const response = await route.fetch();
+    resolve(() => route.fulfill({ response }));
+  });
+  return { held };
+}

@@ -14,7 +14,7 @@ export function AskForErasure({ onClose }: { onClose: () => void }) {
   const confirm = async () => {
     const { erasure } = await askForErasure(holder.email);
     onClose();
-    update({ ...holder, erasure }, 'erasure');
+    update((latest) => ({ ...latest, erasure }), 'erasure');
     toast(messages.data.willRun);
   };
   return (

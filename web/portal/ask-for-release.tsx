@@ -28,7 +28,7 @@ export function AskForRelease({ activation, onClose }: Props) {
     onClose();
     // For a machine that is no longer in use the service answers without an error, and stores no release request.
     const isActive = findActivation(current, id)?.state === 'active';
-    update(current, isActive ? `state-${id}` : 'headline');
+    update(() => current, isActive ? `state-${id}` : 'headline');
     toast(isActive ? messages.release.sent : messages.release.notInUse);
   };
   const machine = <MachineName activation={activation} />;

@@ -19,7 +19,11 @@ export function ErasureNotice({ erasure }: { erasure: WaitingErasure }) {
   const cancel = () =>
     run(async () => {
       await cancelErasure(erasure.id);
-      update({ ...holder, erasure: null }, 'headline');
+      // Another holder may have signed in meanwhile.
+      update(
+        (latest) => (latest.erasure?.id === erasure.id ? { ...latest, erasure: null } : latest),
+        'headline',
+      );
       toast(messages.data.takenBack);
     });
   const isWaiting = Date.parse(erasure.runs_at) > serviceTime();

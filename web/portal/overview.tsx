@@ -24,7 +24,7 @@ export function Overview({ isStale, ...session }: Props) {
   const { holder, onEnded, openSignInByCode } = session;
   // If the application opens the page again for another machine, only the hash of the URL changes, and nothing is reloaded.
   useEffect(() => {
-    const refresh = () => session.update({ ...holder }, elementToFocus(holder));
+    const refresh = () => session.update((latest) => ({ ...latest }), elementToFocus(holder));
     addEventListener('hashchange', refresh);
     return () => removeEventListener('hashchange', refresh);
   }, [holder]);

@@ -15,6 +15,7 @@ import { WaitingMachine, SignInToFreeAPlace } from './free-a-place.js';
 import { Overview } from './overview.js';
 import { readHolder } from './portal-api.js';
 import { hasWaitingMachine, releaseHint } from './release-link.js';
+import type { HolderSession } from './session.js';
 import { SignIn } from './sign-in.js';
 import { Header, Footer } from './frame.js';
 import { forgetForm, kept } from './kept-form.js';
@@ -56,12 +57,18 @@ export function Portal() {
     setStage(next);
     if (changedId) setChanged({ id: changedId });
   };
+  const update: HolderSession['update'] = (change, changedId) => {
+    const latest = latestStage.current;
+    if (typeof latest === 'object') show(change(latest), changedId);
+  };
   /** @param fallback the id of the element that gets the focus if the load fails, or if `elementToFocus` returns none */
   const load = async (fallback?: string) => {
     setStage('waiting');
     const next = await readHolder().catch(failedStage);
     // The answer tells the time of the service, on which it depends whether the link has expired.
     setHint(releaseHint());
+    // The holder may have signed out meanwhile.
+    if (latestStage.current === 'signed-out') return;
     show(next, (typeof next === 'object' && elementToFocus(next)) || fallback);
   };
   // The button that tries again disappears, and its focus with it.
@@ -139,7 +146,7 @@ export function Portal() {
         <Overview
           holder={holder}
           isStale={signInReason === 'later'}
-          update={show}
+          update={update}
           onEnded={handleEnded}
           openSignInByCode={({ focusAfterwards }) => setSignInReason({ focusAfterwards })}
         />

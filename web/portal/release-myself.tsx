@@ -35,14 +35,15 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
     const current = await readHolder();
     onClose();
     // The headline gets the focus, because it shows that another machine can be activated.
-    update(current, 'headline');
+    update(() => current, 'headline');
     toast(was_active ? messages.release.done : messages.release.notInUse);
   };
   const releaseAfterCode = () =>
     releaseNow().catch(async (error: unknown) => {
       // The code was accepted, so the dialog asks for no further code. If no self-release is left, the row of the machine
       // shows the dialog that asks support instead.
-      update(await readHolder());
+      const current = await readHolder();
+      update(() => current);
       toastError((failure.current = explain(error)));
     });
   const mail = () => mailCode({ email: holder.email });

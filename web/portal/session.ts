@@ -7,8 +7,14 @@ import type { HolderLicensesAnswer } from '../shared/api/api-types.js';
 /** The data of the signed-in holder, and the functions with which parts of the page change it. */
 export interface HolderSession {
   readonly holder: HolderLicensesAnswer;
-  /** Shows the changed data. The element with the id `changedId` gets the focus. */
-  readonly update: (holder: HolderLicensesAnswer, changedId?: string) => void;
+  /**
+   * Changes the latest data, which may be newer than `holder`. The element with the id `changedId` gets the focus. After a sign-out
+   * it changes nothing.
+   */
+  readonly update: (
+    change: (latest: HolderLicensesAnswer) => HolderLicensesAnswer,
+    changedId?: string,
+  ) => void;
   /** Called if the service refuses a request because the session has ended. */
   readonly onEnded: () => void;
   /** Opens the dialog to sign in with a mailed code. After that the element with the id `focusAfterwards` gets the focus. */
