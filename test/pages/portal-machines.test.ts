@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { outbox } from '../erasure/harness.js';
 import { until } from '../support/until.js';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator, Page, Route } from 'playwright-core';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
@@ -20,7 +20,7 @@ import {
   expectApart,
   expectText,
 } from './steps.js';
-import { endRoute } from './routes.js';
+import { endRoute, routeNext } from './routes.js';
 import { startForBrowser } from './service.js';
 
 const environment = { SELF_RELEASES_PER_YEAR: '1' };
@@ -182,6 +182,36 @@ describe('a self-release', () => {
     await dialog.getByRole('button', { name: 'Dismiss' }).click();
     await dialog.getByRole('button', { name: 'Send to support' }).click();
     await expectToast(page, 'Support has been asked.');
+  });
+
+  test.each<[string, string, (route: Route) => unknown]>([
+    [
+      'its answer is lost',
+      '**/portal/api/activations/*/release',
+      async (route) => {
+        await route.fetch();
+        await route.abort();
+      },
+    ],
+    [
+      'the machines could not be read after it',
+      '**/portal/api/session',
+      async (route) => {
+        // The sign-in with the code has the same URL.
+        await route.continue();
+        await routeNext(route.request().frame().page(), '**/portal/api/session', (next) =>
+          next.fulfill({ status: 503 }),
+        );
+      },
+    ],
+  ])('after a code is shown as done although %s', async (_what, url, handle) => {
+    await activateMachine(service, license, 'Studio Mac');
+    const page = await openByKey(browser, origin, license);
+    await enterCodeToRelease(page, () => routeNext(page, url, handle));
+    await expectToast(page, 'It is released. Its place is free.');
+    await expectFocus(headline(page));
+    expect(await headline(page).textContent()).toBe('0 of 2 machines in use');
+    expect(await page.getByRole('alert').count()).toBe(0);
   });
 
   test('mails another code on request, and accepts a code typed in full-width digits', async () => {
@@ -478,7 +508,7 @@ test('eleven machines have a filter, which keeps the focus when there are ten ag
   await page.getByRole('heading', { name: '10 of 11 machines in use' }).waitFor();
   const filter = page.getByLabel('Find a machine');
   expect(await filter.count()).toBe(0);
-  await activateMachine(service, license, 'Last', license.license_id);
+  await activateMachine(service, license, 'Büro', license.license_id);
   await focusWindow(page);
   await filter.fill('Node 3');
   // The machine for which the application opens the page is shown, although the filter does not find it.
@@ -486,12 +516,15 @@ test('eleven machines have a filter, which keeps the focus when there are ten ag
   await page.getByRole('rowheader', { name: 'Node 5 This machine' }).waitFor();
   await filter.fill(`…${activations[4]!.slice(-4)}`);
   await machineRow(page, 'Node 4').waitFor();
+  // A text that was copied on a Mac may have the letter and its dots as two characters.
+  await filter.fill('büro'.normalize('NFD'));
+  await machineRow(page, 'Büro').waitFor();
   await filter.fill('Node');
   await releaseByStaff(activations[0]!);
   await focusWindow(page);
   await page.getByRole('heading', { name: '10 of 11 machines in use' }).waitFor();
   await filter.fill('');
-  await machineRow(page, 'Last').waitFor();
+  await machineRow(page, 'Büro').waitFor();
   expect(await filter.count()).toBe(1);
   await expectFocus(filter);
 });

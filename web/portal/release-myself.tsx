@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import type { HolderActivation } from '../shared/api/api-types.js';
+import type { HolderActivation, HolderLicensesAnswer } from '../shared/api/api-types.js';
 import { ConfirmDialog } from '../shared/dialogs/confirm-dialog.js';
 import { Button } from '../shared/forms/button.js';
 import { plural } from '../shared/dates/dates.js';
@@ -8,6 +8,7 @@ import { fill, UntrustedText } from '../shared/texts/text.js';
 import { common } from '../shared/texts/messages.js';
 import { removeError, toast, toastError } from '../shared/notices/toast.js';
 import { CodeEntry } from './code-entry.js';
+import { findActivation } from './holder.js';
 import { MachineDetails } from './machine-details.js';
 import { MachineName } from './machine-name.js';
 import { messages } from './messages.js';
@@ -30,19 +31,23 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
   const failure = useRef('');
   const releaseNow = async () => {
     const { was_active } = await release(activation.id);
-    removeError(failure.current);
     // Another tab or support may have released machines meanwhile, so the service counts what is in use.
-    const current = await readHolder();
+    showReleased(await readHolder(), was_active);
+  };
+  const showReleased = (current: HolderLicensesAnswer, wasActive: boolean) => {
+    removeError(failure.current);
     onClose();
     // The headline gets the focus, because it shows that another machine can be activated.
     update(() => current, 'headline');
-    toast(was_active ? messages.release.done : messages.release.notInUse);
+    toast(wasActive ? messages.release.done : messages.release.notInUse);
   };
   const releaseAfterCode = () =>
     releaseNow().catch(async (error: unknown) => {
+      const current = await readHolder();
+      // The machine may have been released although an answer was lost.
+      if (findActivation(current, activation.id)?.state !== 'active') return showReleased(current, true);
       // The code was accepted, so the dialog asks for no further code. If no self-release is left, the row of the machine
       // shows the dialog that asks support instead.
-      const current = await readHolder();
       update(() => current);
       toastError((failure.current = explain(error)));
     });
