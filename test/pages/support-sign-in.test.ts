@@ -224,6 +224,29 @@ test('a staff member adds a passkey to the account, and removes it again', async
   await expectAnnounced(page, 'The passkey is removed.');
 });
 
+test('the view and the typed text stay after the last passkey was removed in another tab', async () => {
+  const page = await browser.openPage(origin);
+  await addAuthenticator(page);
+  await page.goto(await createSignInLink(service, 'admin', 'last-passkey@example.com'));
+  await button(page, 'Sign in with this link').click();
+  await button(page, 'Make a passkey').click();
+  await service.issue({ email: 'stays@example.com' });
+  await find(page, 'stays@example.com');
+  await button(page, 'Change …').click();
+  await dialog(page).getByLabel('Why?').fill('They bought five more');
+
+  const tab = await page.context().newPage();
+  await tab.goto('/support/#account');
+  await button(tab, 'Remove Passkey of 20 November').click();
+  await button(dialog(tab), 'Remove').click();
+  await expectText(tab, /^You have no passkey/);
+
+  await reloadSession(page);
+  await waitForFrame(page);
+  expect(await dialog(page).count()).toBe(1);
+  expect(await dialog(page).getByLabel('Why?').inputValue()).toBe('They bought five more');
+});
+
 test('a passkey is named and renamed by keyboard, and shows the day of its last use', async () => {
   const page = await browser.openPage(origin);
   await addAuthenticator(page);

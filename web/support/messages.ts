@@ -87,7 +87,7 @@ export const messages = {
   passkeys: {
     promptTitle: 'Make a passkey',
     promptLead:
-      'The link you came with is spent. A passkey on this machine signs you in from now on: with a touch, and no password.',
+      'A link to sign in works only once. A passkey on this machine signs you in from now on: with a touch, and no password.',
     add: 'Make a passkey',
     addAnother: 'Add a passkey',
     later: 'Later',

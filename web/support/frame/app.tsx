@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { BrandFooter, BrandMark, setTitle } from '../../shared/page/brand.js';
 import { toast } from '../../shared/notices/toast.js';
 import { Loading } from '../../shared/notices/loading.js';
@@ -46,9 +46,12 @@ export function App({ link: initialLink }: { link: string | undefined }) {
 
 function SignedIn({ state, session }: { state: SessionState; session: StaffSessionAnswer }) {
   const [isPostponed, setIsPostponed] = useState(false);
+  // Once it is shown, the workspace stays: without it, what a person types there would be lost when the last passkey is removed.
+  const isOpen = useRef(false);
+  isOpen.current ||= session.has_passkey || isPostponed;
   return (
     <>
-      {session.has_passkey || isPostponed ? (
+      {isOpen.current ? (
         <Workspace session={session} onSignedOut={state.clear} />
       ) : (
         <Frame>
