@@ -24,7 +24,8 @@ export function Machines({ license }: { license: HolderLicense }) {
   // Once it is shown, the filter stays: a person who types in it would lose the focus if it was removed.
   const hasFilter = useRef(false);
   hasFilter.current ||= active.length > MAX_WITHOUT_FILTER;
-  const text = filter.trim().toLowerCase();
+  // Labels are stored in NFC. A copied text may have a letter and its accent as two characters.
+  const text = filter.normalize().trim().toLowerCase();
   const isFound = (activation: HolderActivation) => isThisMachine(activation) || matches(activation, text);
   const found = active.filter(isFound);
   return (

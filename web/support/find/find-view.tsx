@@ -33,6 +33,8 @@ interface Result {
 interface Search extends Partial<Result> {
   readonly text: string;
   readonly kind: QueryKind;
+  /** What was searched last. */
+  readonly query?: string;
 }
 
 export const EMPTY_SEARCH: Search = { text: '', kind: 'email' };
@@ -70,10 +72,11 @@ export function FindView({ search, setSearch, isAdmin }: Props) {
       setSearch(({ kind }) => ({ text, kind }));
       return focusFirstError(form.current!);
     }
-    setSearch(() => ({ text, kind: readQueries(query)[0].kind }));
+    setSearch(() => ({ text, query, kind: readQueries(query)[0].kind }));
     const hasSucceeded = await action.run(async () => {
       const result = await findByAnyKind(query);
-      setSearch((before) => ({ ...before, ...result }));
+      // Another text may have been searched meanwhile, after this view was opened again.
+      setSearch((before) => (before.query === query ? { ...before, ...result } : before));
       // If another view was opened meanwhile, it stays open.
       if (form.current) showResult(result);
     });

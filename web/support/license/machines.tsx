@@ -131,7 +131,8 @@ const newestFirst = (a: Activation, b: Activation) =>
   b.activated_at.localeCompare(a.activated_at) || b.id.localeCompare(a.id);
 
 function matches({ id, hostname_hint }: Activation, filter: string): boolean {
-  const text = filter.trim().toLowerCase();
+  // Labels are stored in NFC. A copied text may have a letter and its accent as two characters.
+  const text = filter.normalize().trim().toLowerCase();
   // The page shows the end of an id after an ellipsis.
   return machineText(hostname_hint).toLowerCase().includes(text) || id.endsWith(text.replace('…', ''));
 }
