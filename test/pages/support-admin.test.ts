@@ -366,6 +366,37 @@ test('the audit trail is filtered by person, action and days, and the URL keeps 
   expect(await linked.getByLabel('Through').inputValue()).toBe('2026-11-10');
 });
 
+test('the filters take whole days where one has no midnight, and at the ends of the calendar', async () => {
+  // In Cairo the 24th of April 2026 begins at one o'clock.
+  const page = await browser.openPage(origin, { timezoneId: 'Africa/Cairo' });
+  await openAs(page, origin, service, 'support', '#audit');
+  const showThrough = async (from: string, to: string) => {
+    await page.getByLabel('From').fill(from);
+    await page.getByLabel('Through').fill(to);
+    const sent = page.waitForResponse((response) => response.url().includes('/api/audit?'));
+    await button(page, 'Show').click();
+    const response = await sent;
+    const { searchParams } = new URL(response.url());
+    return [response.status(), searchParams.get('from'), searchParams.get('to')];
+  };
+  expect(await showThrough('2026-04-24', '2026-04-24')).toEqual([
+    200,
+    '2026-04-23T22:00:00.000Z',
+    '2026-04-24T21:00:00.000Z',
+  ]);
+  // Every entry is between these days.
+  expect(await showThrough('1970-01-01', '9999-12-31')).toEqual([200, null, '9999-12-31T22:00:00.000Z']);
+  await page.getByLabel('From').fill('1969-12-31');
+  await button(page, 'Show').click();
+  await expectText(page, 'Enter the whole day, with a year from 1970 to 9999, or leave the field empty.');
+  await expectFocus(page.getByLabel('From'));
+
+  // In New York the last day ends in the year 10000 of UTC.
+  const inNewYork = await browser.openPage(origin, { timezoneId: 'America/New_York' });
+  await openAs(inNewYork, origin, service, 'support', '#audit/to=9999-12-31');
+  await inNewYork.getByRole('table', { name: /entries, newest first|newest entries/ }).waitFor();
+});
+
 test('a link with filters that select no entry, or that are invalid, leads to a message', async () => {
   const hash = `#audit/actor_id=${'x'.repeat(16)}&action=license.none&from=soon`;
   const page = await openAs(browser, origin, service, 'support', hash);

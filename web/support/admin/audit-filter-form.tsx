@@ -9,7 +9,7 @@ import { Form } from '../../shared/forms/form.js';
 import { isIncompleteDay } from '../../shared/forms/incomplete-day.js';
 import { messages } from '../messages.js';
 import { goTo, hrefOf } from '../route.js';
-import { readFilter, toQuery } from './audit-query.js';
+import { isDay, readFilter, toQuery } from './audit-query.js';
 import { actionText, actorText } from './event-texts.js';
 
 const { audit: texts } = messages;
@@ -29,7 +29,7 @@ export function AuditFilterForm({ query, choices }: Props) {
   const [filter, setFilter] = useState(readFilter(query));
   // The URL also changes when the browser goes back.
   useEffect(() => setFilter(readFilter(query)), [query]);
-  const [incomplete, setIncomplete] = useState<readonly string[]>([]);
+  const [wrongDays, setWrongDays] = useState<readonly string[]>([]);
   const bind = (name: keyof typeof filter) => ({
     name,
     value: filter[name],
@@ -38,13 +38,15 @@ export function AuditFilterForm({ query, choices }: Props) {
   const bindDay = (name: 'from' | 'to') => ({
     ...bind(name),
     input: DAY_INPUT,
-    error: incomplete.includes(name) ? messages.dayWrong : undefined,
+    error: wrongDays.includes(name) ? messages.dayWrong : undefined,
   });
   const isReversed = filter.from !== '' && filter.to !== '' && filter.to < filter.from;
   const apply = async () => {
-    const newIncomplete = ['from', 'to'].filter((name) => isIncompleteDay(form.current!, name));
-    setIncomplete(newIncomplete);
-    if (isReversed || newIncomplete.length > 0) focusFirstError(form.current!);
+    const newWrongDays = (['from', 'to'] as const).filter(
+      (name) => isIncompleteDay(form.current!, name) || (filter[name] !== '' && !isDay(filter[name])),
+    );
+    setWrongDays(newWrongDays);
+    if (isReversed || newWrongDays.length > 0) focusFirstError(form.current!);
     else goTo('audit', toQuery(filter));
   };
   const actors = choices.actors.map(({ id, actor }) => [id, actorText(actor)] as const);

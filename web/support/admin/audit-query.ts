@@ -31,18 +31,23 @@ export function toParameters(query: string): string {
   return withoutEmpty({ ...filter, from: startOfDay(from), to: startOfDay(to, 1), cursor });
 }
 
-/** Whether a text is a day in the format of `<input type="date">`, such as 2026-11-20. */
-function isDay(text: string): boolean {
+/** Whether a text is a day from 1970 on in the format of `<input type="date">`, such as 2026-11-20. */
+export function isDay(text: string): boolean {
   const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : NaN;
-  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+  return time >= 0 && new Date(time).toISOString().startsWith(text);
 }
 
-/** The start of a day, or of one `later` days after it, in the time zone of the reader; empty without a day. */
+/**
+ * The start of a day, or of one `later` days after it, in the time zone of the reader. It is empty without a day, and outside the
+ * years from 1970 to 9999 in UTC, in which all events are.
+ */
 function startOfDay(day: string, later = 0): string {
   if (day === '') return '';
-  const start = new Date(`${day}T00:00`);
-  start.setDate(start.getDate() + later);
-  return start.toISOString();
+  const [year, month, date] = day.split('-').map(Number) as [number, number, number];
+  // A day without a midnight starts at one o'clock, which `setDate` would keep for the later day.
+  const start = new Date(year, month - 1, date + later);
+  const utcYear = start.getUTCFullYear();
+  return utcYear < 1970 || utcYear > 9999 ? '' : start.toISOString();
 }
 
 const withoutEmpty = (values: Readonly<Record<string, string>>) =>
