@@ -5,7 +5,7 @@ import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { mailsTo } from '../erasure/harness.js';
 import { until } from '../support/until.js';
 import { focusWindow } from './portal-browser.js';
-import { endRoute, routeNext } from './routes.js';
+import { endRoute, holdNextAnswer, routeNext } from './routes.js';
 import { startForBrowser } from './service.js';
 import {
   insertReleaseRequest,
@@ -252,6 +252,15 @@ async function openQueue(...labels: string[]) {
   return page;
 }
 
+/** The id of the release request for the machine with this label. */
+async function requestId(label: string): Promise<string> {
+  const [request] = await service.sql<{ id: string }>(
+    'select r.id from release_request r join activation a on a.id = r.activation_id where hostname_hint = $1',
+    [label],
+  );
+  return request!.id;
+}
+
 const readDecisions = async () =>
   (await service.sql('select decision from release_request order by asked_at')).map(
     ({ decision }) => decision,
@@ -423,7 +432,37 @@ test('a sign-out sends a pending release first; if that fails, the person stays 
   await dialog(page).waitFor({ state: 'detached' });
   await button(page, 'Sign out').click();
   await expectFocus(title(page, 'Sign in'));
+  expect(await page.getByRole('alert').count()).toBe(0);
   expect(await readDecisions()).toEqual(['release']);
+});
+
+test('the next person sees neither the failed decision of one who signed out before its result, nor the reason', async () => {
+  const page = await openQueue('First', 'Second');
+  await page.route(`**/release-requests/${await requestId('Second')}`, (route) =>
+    route.fulfill({ status: 503 }),
+  );
+  const { held } = await holdNextAnswer(page, '**/support/api/release-requests');
+  await page.getByRole('checkbox', { name: 'Select all shown' }).check();
+  await button(page, 'Decline selected').click();
+  await submitReason(page, 'Still in use', 'Decline');
+  const answer = await held;
+  await button(page, 'Sign out').click();
+  await title(page, 'Sign in').waitFor();
+  await answer();
+  await expectText(page.getByRole('alert'), /^Declined 1 of 2 requests/);
+
+  const link = await createSignInLink(service, 'support', 'next@example.com');
+  await page.evaluate(`location.hash = ${JSON.stringify(link.slice(link.indexOf('#')))}`);
+  await button(page, 'Sign in with this link').click();
+  await button(page, 'Later').click();
+  await page.getByRole('link', { name: /^Release requests/ }).click();
+  await button(page, 'Decline to release Second').click();
+  expect(await dialog(page).locator('[name=reason]').inputValue()).toBe('');
+  expect(
+    await row(page, 'Second')
+      .getByText(/^The service cannot be reached/)
+      .count(),
+  ).toBe(0);
 });
 
 test('a release that is pending when the session ends is shown as not done, also after a new sign-in', async () => {
@@ -500,10 +539,9 @@ test('requests are selected by keyboard and released with one reason, and one th
   const second = row(page, 'Second');
   for (const key of ['j', 'x', 'j', 'x', 'j', 'x', 'x']) await page.keyboard.press(key);
   await expectText(page, '2 selected');
-  const [{ id } = { id: '' }] = await service.sql<{ id: string }>(
-    `select r.id from release_request r join activation a on a.id = r.activation_id where hostname_hint = 'Second'`,
+  await page.route(`**/release-requests/${await requestId('Second')}`, (route) =>
+    route.fulfill({ status: 503 }),
   );
-  await page.route(`**/release-requests/${id}`, (route) => route.fulfill({ status: 503 }));
   await page.keyboard.press('Shift+R');
   await dialog(page).getByRole('heading', { name: 'Release 2 machines?' }).waitFor();
   await submitReason(page, 'Moved to new machines', 'Release');
@@ -523,6 +561,23 @@ test('requests are selected by keyboard and released with one reason, and one th
     "select reason from audit_event where action = 'release_request.decide' and reason = 'Moved to new machines'",
   );
   expect(events).toHaveLength(1);
+});
+
+test('a request that its holder asks again after it was declined is not selected', async () => {
+  const page = await openQueue('Again', 'Other');
+  const checkbox = row(page, 'Again').getByRole('checkbox');
+  await checkbox.check();
+  await button(page, 'Decline selected').click();
+  await submitReason(page, 'Still in use', 'Decline');
+  await row(page, 'Again').waitFor({ state: 'detached' });
+  const [{ activation_id } = { activation_id: '' }] = await service.sql<{ activation_id: string }>(
+    `select r.activation_id from release_request r join activation a on a.id = r.activation_id where hostname_hint = 'Again'`,
+  );
+  await insertReleaseRequest(service, activation_id, 'Really sold');
+  await focusWindow(page);
+  await row(page, 'Again').waitFor();
+  expect(await checkbox.isChecked()).toBe(false);
+  expect(await button(page, 'Release selected').getAttribute('aria-disabled')).toBe('true');
 });
 
 test('all requests that are shown are selected with the mouse and declined with one reason', async () => {

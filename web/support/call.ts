@@ -11,7 +11,7 @@ let current: StaffSessionAnswer | undefined;
 let requestCount = 0;
 let newestAnswered = 0;
 
-/** The id of the signed-in person, as far as the page knows. */
+/** The id of the signed-in person, as far as the page knows; undefined after a sign-out. */
 export const staffId = () => current?.id;
 
 /** Asks the service who is signed in. Throws as `askForSession` does. */
@@ -22,6 +22,13 @@ export async function findSession(): Promise<StaffSessionAnswer> {
   if (requestNumber < newestAnswered) return current ?? answer;
   newestAnswered = requestNumber;
   return (current = answer);
+}
+
+/** Forgets who was signed in, after a sign-out. */
+export function forgetSession(): void {
+  current = undefined;
+  // The answer to an earlier request would bring the person back.
+  newestAnswered = ++requestCount;
 }
 
 /**

@@ -48,6 +48,9 @@ const findErrors = (text: string) =>
 /** Removes an error that is no longer true. */
 export const removeError = (text: string) => findErrors(text).forEach(removeToast);
 
+/** Removes all errors, such as those of a person who has signed out. */
+export const removeErrors = () => region.querySelectorAll<HTMLElement>('.danger').forEach(removeToast);
+
 /**
  * Puts the toasts into the dialog that is in front, because everything outside an open dialog is inert, or into the page if no
  * dialog is open.

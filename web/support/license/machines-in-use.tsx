@@ -44,7 +44,11 @@ export function MachinesInUse({ rows, nameOf, searched, requestedIds, changed, o
     ...MACHINE_COLUMN,
     rowName: nameOf,
     cell: (activation) => (
-      <SelectableMachine activation={activation} selection={isSelectable ? selection : undefined}>
+      <SelectableMachine
+        id={activation.id}
+        activation={activation}
+        selection={isSelectable ? selection : undefined}
+      >
         {MACHINE_COLUMN.cell(activation)}
       </SelectableMachine>
     ),

@@ -75,7 +75,8 @@ function prepare(targets: readonly Target[], decision: Decision, reason: string)
   const requests = targets.map((target) => async () => {
     try {
       if (lasting !== undefined) throw lasting;
-      if (staff !== staffId()) throw new ApiError(412, 'another_person', '');
+      // After a sign-out the service refuses it.
+      if (![staff, undefined].includes(staffId())) throw new ApiError(412, 'another_person', '');
       outcomes.push(await send(target, decision, reason, staff));
     } catch (error) {
       if (error instanceof ServiceUnavailable || isSignedOut(error)) lasting = error;
@@ -87,13 +88,10 @@ function prepare(targets: readonly Target[], decision: Decision, reason: string)
     const restoreFocus = keepRowFocus();
     if (outcomes.length > 0) await reloadViews(ids);
     setRowStates(ids, undefined);
-    for (const { target, error } of failures)
-      setRowStates([target.activation.id], {
-        failed: decision,
-        error: explain(error),
-        // The reason is kept for the person who typed it.
-        reason: staff === staffId() ? reason : '',
-      });
+    // Only the person who decided sees what failed and the reason, which another one who has signed in since must not see.
+    if (staff === staffId())
+      for (const { target, error } of failures)
+        setRowStates([target.activation.id], { failed: decision, error: explain(error), reason });
     restoreFocus();
     if (failures.length === 0) toast(successText(targets, decision, outcomes));
     else toastError(failureText(targets, decision, outcomes, failures[0]!.error));

@@ -38,7 +38,7 @@ export function RequestTable<Row extends RequestWithActivation>({
   const states = useRowStates();
   useDecisionMails();
   const selection = useSelection(
-    shown.map(({ activation }) => activation.id).filter((id) => !isPending(states.get(id))),
+    shown.filter(({ activation }) => !isPending(states.get(activation.id))).map(({ id }) => id),
   );
   const nameOf = machineNames(rows.map(({ activation }) => activation));
   const targetOf = ({ id, reason, language, activation }: Row): Target => ({
@@ -48,10 +48,7 @@ export function RequestTable<Row extends RequestWithActivation>({
     language,
   });
   const decideSelected = (decision: Decision) => () =>
-    onDecide(
-      rows.filter(({ activation }) => selection.selected.includes(activation.id)).map(targetOf),
-      decision,
-    );
+    onDecide(rows.filter(({ id }) => selection.selected.includes(id)).map(targetOf), decision);
   const isSelectable = rows.length > 1;
   const columns: Column<Row>[] = [
     {
@@ -59,8 +56,8 @@ export function RequestTable<Row extends RequestWithActivation>({
       headerClass: 'column-machine',
       isRowHeader: true,
       rowName: ({ activation }) => nameOf(activation),
-      cell: ({ activation }) => (
-        <SelectableMachine activation={activation} selection={isSelectable ? selection : undefined}>
+      cell: ({ id, activation }) => (
+        <SelectableMachine id={id} activation={activation} selection={isSelectable ? selection : undefined}>
           <MachineWithDetails activation={activation} />
         </SelectableMachine>
       ),

@@ -9,7 +9,7 @@ import { machineText, shortId } from '../parts/machine.js';
 
 const texts = messages.selection;
 
-/** The rows that can be selected, and the selected rows: the ids of their activations. */
+/** The ids of the rows that can be selected, and of the selected rows: those of activations, or of release requests. */
 interface Selection {
   readonly selectable: readonly string[];
   readonly selected: readonly string[];
@@ -75,6 +75,8 @@ export function SelectionBar({ selection, actions }: SelectionBarProps) {
 }
 
 interface SelectableMachineProps {
+  /** The id of the row. */
+  readonly id: string;
   readonly activation: Activation;
   /** Undefined if the rows cannot be selected. */
   readonly selection: Selection | undefined;
@@ -82,9 +84,9 @@ interface SelectableMachineProps {
 }
 
 /** A machine, and the checkbox that selects its row, also with the key X. */
-export function SelectableMachine({ activation, selection, children }: SelectableMachineProps) {
+export function SelectableMachine({ id, activation, selection, children }: SelectableMachineProps) {
   if (!selection) return <>{children}</>;
-  const { id, hostname_hint } = activation;
+  const machine = machineText(activation.hostname_hint);
   return (
     <span class="selectable-cell">
       <span class="check" data-key="x">
@@ -92,7 +94,7 @@ export function SelectableMachine({ activation, selection, children }: Selectabl
           type="checkbox"
           checked={selection.selected.includes(id)}
           disabled={!selection.selectable.includes(id)}
-          aria-label={t(texts.row, { machine: machineText(hostname_hint), id: shortId(id) })}
+          aria-label={t(texts.row, { machine, id: shortId(activation.id) })}
           onChange={() => selection.toggle(id)}
         />
       </span>

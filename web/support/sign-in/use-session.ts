@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { toast } from '../../shared/notices/toast.js';
+import { removeErrors, toast } from '../../shared/notices/toast.js';
 import { isSignedOut } from '../../shared/api/api.js';
 import { usePageFocus } from '../../shared/page/page-focus.js';
-import { findSession, sessionEvents } from '../call.js';
+import { findSession, forgetSession, sessionEvents } from '../call.js';
 import type { StaffSessionAnswer } from '../../shared/api/api-types.js';
 import { messages } from '../messages.js';
 import { showChange } from '../parts/show-change.js';
@@ -24,7 +24,8 @@ export interface SessionState {
   /** Notes that the signed-in person has a passkey now. */
   readonly markEnrolled: () => void;
   /**
-   * Removes the session from this page after a sign-out, or after its end if the person leaves, and shows "Signed out".
+   * Removes the session and its errors from this page after a sign-out, or after its end if the person leaves, and shows
+   * "Signed out".
    */
   readonly clear: () => void;
 }
@@ -59,6 +60,8 @@ export function useSession(): SessionState {
 
   function clear() {
     hasEnded.current = false;
+    forgetSession();
+    removeErrors();
     setSession(null);
     setIsEnded(false);
     showChange(messages.signIn.signedOut, '');
