@@ -7,7 +7,7 @@ import { outbox } from '../erasure/harness.js';
 import { until } from '../support/until.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { routeNext } from './routes.js';
-import { activateMachine, expectAnnounced, expectFocus, type HolderCredentials } from './steps.js';
+import { activateMachine, expectAnnounced, expectFocus, nextFrame, type HolderCredentials } from './steps.js';
 import { startForBrowser } from './service.js';
 
 /** Far in the future, so that no requested erasure runs: the job queue that runs erasures uses the clock of the database. */
@@ -181,6 +181,40 @@ describe('the language switch in the footer', () => {
     await page.getByLabel('Sprache').selectOption('English');
     await expectErrors();
     expect(await page.getByLabel('E-mail address').inputValue()).toBe('other@example.com');
+  });
+
+  test('reports no failure of a request that a later choice has replaced', async () => {
+    const page = await openIn('en-GB');
+    await page.goto('/portal/');
+    const request = Promise.withResolvers<Route>();
+    await routeNext(page, '**/languages/fr/**', (route) => request.resolve(route));
+    await page.getByLabel('Language').selectOption('Français');
+    const first = await request.promise;
+    await page.getByLabel('Language').selectOption('Deutsch');
+    await page.getByLabel('Sprache').selectOption('Français');
+    await page.getByRole('heading', { level: 1, name: 'Où ma licence est-elle active' }).waitFor();
+    await first.fulfill({ status: 503, body: '' });
+    await first.request().response();
+    await nextFrame(page);
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+
+  test('keeps the report of the privacy page if an earlier request for it fails', async () => {
+    const page = await openIn('en-GB');
+    const request = Promise.withResolvers<Route>();
+    await routeNext(page, '**/privacy/data?language=en', (route) => request.resolve(route));
+    await page.goto('/privacy/');
+    const first = await request.promise;
+    await page.getByLabel('Language').selectOption('Deutsch');
+    await page.getByRole('table', { name: 'Über Lizenzinhaber' }).waitFor();
+    await page.getByLabel('Sprache').selectOption('English');
+    const report = page.getByRole('table', { name: 'About license holders' });
+    await report.waitFor();
+    await first.fulfill({ status: 503, body: '' });
+    await first.request().response();
+    await nextFrame(page);
+    expect(await page.getByRole('alert').count()).toBe(0);
+    expect(await report.count()).toBe(1);
   });
 
   test('changes the language by keyboard, and keeps the focus', async () => {

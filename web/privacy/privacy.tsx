@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask, ServiceUnavailable } from '../shared/api/api.js';
 import { moveFocus } from '../shared/notices/announcer.js';
 import { Unavailable } from '../shared/notices/unavailable.js';
@@ -15,12 +15,14 @@ import { messages } from './messages.js';
 export function Privacy() {
   const [stage, setStage] = useState<'waiting' | 'unavailable' | 'failed' | PrivacyData>('waiting');
   const language = currentLanguage();
+  const requestCount = useRef(0);
   const load = async () => {
+    const requestNumber = ++requestCount.current;
     const result = await ask<PrivacyData>('GET', `data?language=${language}`).catch((error) =>
       error instanceof ServiceUnavailable ? 'unavailable' : 'failed',
     );
-    // The reader may have chosen another language meanwhile.
-    if (language === currentLanguage()) setStage(result);
+    // The reader may have chosen another language meanwhile. Only the answer to the last request is shown.
+    if (requestNumber === requestCount.current) setStage(result);
   };
   const retry = () => {
     setStage('waiting');

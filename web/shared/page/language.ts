@@ -10,8 +10,8 @@ const STORAGE_NAME = 'language';
 
 /** The languages of the service; English alone if it did not answer. */
 let languages: Languages['languages'] = [{ tag: 'en', version: '' }];
-/** The language that was requested last, so that a slow answer does not replace a later choice. */
-let requested = 'en';
+/** The number of choices, so that a slow answer, or its failure, does not replace a later choice. */
+let choices = 0;
 let pageName = '';
 let renderPage = () => {};
 
@@ -41,12 +41,14 @@ export async function openInLanguage(
   }
 }
 
-/** Shows the page in another language, and remembers the choice. @throws if the texts cannot be loaded */
+/** Shows the page in another language, and remembers the choice. @throws if the texts of the last choice cannot be loaded */
 export async function chooseLanguage(tag: string): Promise<void> {
-  requested = tag;
-  const texts = await fetchTexts(tag);
-  if (requested !== tag) return;
-  show(tag, texts);
+  const choice = ++choices;
+  const texts = await fetchTexts(tag).catch((error: unknown) => {
+    if (choice === choices) throw error;
+  });
+  if (choice !== choices) return;
+  show(tag, texts!);
   try {
     localStorage.setItem(STORAGE_NAME, tag);
   } catch {
