@@ -19,11 +19,7 @@ export function ErasureNotice({ erasure }: { erasure: WaitingErasure }) {
   const cancel = () =>
     run(async () => {
       await cancelErasure(erasure.id);
-      // Another holder may have signed in meanwhile.
-      update(
-        (latest) => (latest.erasure?.id === erasure.id ? { ...latest, erasure: null } : latest),
-        'headline',
-      );
+      update((latest) => ({ ...latest, erasure: null }), 'headline');
       toast(messages.data.takenBack);
     });
   const isWaiting = Date.parse(erasure.runs_at) > serviceTime();
