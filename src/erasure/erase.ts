@@ -24,9 +24,16 @@ export const PURCHASE_IDS_BY_EMAIL =
   'select id from purchase where email = $1 union select purchase_id from license where email = $1';
 
 /**
+ * An SQL condition: the purchase `p` is erased with the address ($1). A purchase of several licenses is not erased while its buyer
+ * has another one of them. Any other address in its row is removed, because it may be a former address of the same person.
+ */
+const IS_ERASED_PURCHASE =
+  'not exists (select 1 from license where purchase_id = p.id and email = p.email and email <> $1)';
+
+/**
  * Locks the purchases, licenses and codes of an e-mail address: purchases before licenses, as a purchase report does. A concurrent
  * purchase or activation commits before the erasure or runs after it.
- * @param at the time of the erasure
+ * @param at the time of the erasure @returns the rows that are erased
  */
 export async function lockPersonalData(manager: EntityManager, email: string, at: Date): Promise<RowIds> {
   for (;;) {
@@ -52,7 +59,8 @@ export async function lockPersonalData(manager: EntityManager, email: string, at
     if (linked.length > 0) continue;
     // A sign-in with a code locks the code first too, and then the session that it replaces: the opposite order could deadlock.
     await execute(manager, 'select 1 from one_time_code where email = $1 for update', [email]);
-    return { licenses, purchases };
+    const sql = `select id from purchase p where id = any($2) and ${IS_ERASED_PURCHASE} order by id`;
+    return { licenses, purchases: await queryIds(manager, sql, [email, purchases]) };
   }
 }
 
@@ -144,9 +152,9 @@ export async function erasePersonalData(
   };
 }
 
-/** SQL for the last day (`YYYY-MM-DD`) on which a purchase that fulfils a condition is kept. `$2` is TAX_RETENTION_YEARS. */
+/** SQL for the last day (`YYYY-MM-DD`) on which a purchase `p` that fulfils a condition is kept. `$2` is TAX_RETENTION_YEARS. */
 const retentionEndSql = (condition: string) =>
-  `select make_date(extract(year from max(recorded_on))::integer + $2, 12, 31)::text as until from purchase where ${condition}`;
+  `select make_date(extract(year from max(recorded_on))::integer + $2, 12, 31)::text as until from purchase p where ${condition}`;
 
 interface RetentionEnd {
   readonly until: string | null;
@@ -161,7 +169,7 @@ async function readRetentionEnd(
   return (await queryOne<RetentionEnd>(manager, retentionEndSql('id = any($1)'), values)).until;
 }
 
-/** Returns the last day (`YYYY-MM-DD`) on which any purchase of an address is kept; null without purchases. */
+/** Returns the last day (`YYYY-MM-DD`) on which any purchase is kept that is erased with an address; null without purchases. */
 export async function readRetentionEndByEmail(
   database: DataSource,
   email: string,
@@ -169,7 +177,7 @@ export async function readRetentionEndByEmail(
 ): Promise<string | null> {
   const [row] = await queryPrepared<RetentionEnd>(poolOf(database), {
     name: 'read end of retention',
-    text: retentionEndSql(`id in (${PURCHASE_IDS_BY_EMAIL})`),
+    text: retentionEndSql(`id in (${PURCHASE_IDS_BY_EMAIL}) and ${IS_ERASED_PURCHASE}`),
     values: [email, taxRetentionYears],
   });
   return row!.until;

@@ -41,7 +41,10 @@ const TIME_UNCERTAIN_RETRY_MS = 10 * 60_000;
  */
 @Injectable()
 export class ErasureService {
-  /** The ids of erased purchases and licenses that `loadRecords` last read from TOMBSTONE_FILE; undefined before its first call. */
+  /**
+   * What `loadRecords` last read from TOMBSTONE_FILE: the ids of erased purchases and licenses, and each of these purchases with the
+   * hash of the erased address (`toBuyer`). Undefined before its first call.
+   */
   #recordedIds: ReadonlySet<string> | undefined;
 
   constructor(
@@ -271,10 +274,24 @@ export class ErasureService {
     return ids.some((id) => this.#recordedIds!.has(id));
   }
 
+  /**
+   * Whether `wasErased` is true of a purchase because of this address: a purchase of several licenses may have other holders. A block
+   * of a version before docs/decisions/0024 has no address, and counts for each.
+   */
+  async wasErasedFor(email: string, purchaseId: string): Promise<boolean> {
+    const isErased = await this.wasErased(purchaseId);
+    return (
+      isErased && this.wasErased(toBuyer(purchaseId), toBuyer(purchaseId, this.records.hashAddress(email)))
+    );
+  }
+
   private async loadRecords(database: SqlConnection): Promise<RecordedErasures> {
     const records = await this.records.read(database);
     const { licenses, purchases } = toRowIds(records.erased);
-    this.#recordedIds = new Set([...licenses, ...purchases]);
+    const buyers = records.erased.flatMap(({ purchase, address }) =>
+      purchase.map((id) => toBuyer(id, address)),
+    );
+    this.#recordedIds = new Set([...licenses, ...purchases, ...buyers]);
     return records;
   }
 
@@ -330,6 +347,8 @@ const toRowIds = (erased: readonly ErasedIds[]): RowIds => ({
   licenses: erased.flatMap(({ license }) => license),
   purchases: erased.flatMap(({ purchase }) => purchase),
 });
+
+const toBuyer = (purchaseId: string, address = '') => `${purchaseId} ${address}`;
 
 const toJobKey = (id: string) => `erasure ${id}`;
 

@@ -23,7 +23,7 @@ export interface PlannedPurchase {
 
 const ERASED = 'the holder of this license was erased, so it is not imported again';
 
-/** Decides what becomes of each row of a batch. @param erasedIds the ids of the batch that an erasure of TOMBSTONE_FILE names */
+/** Decides what becomes of each row of a batch. @param erasedIds the ids of the licenses that TOMBSTONE_FILE excludes */
 export function planRows(
   licenses: readonly DerivedLicense[],
   { known, purchases }: BatchState,
@@ -32,8 +32,7 @@ export function planRows(
   return licenses.map((license): RowPlan => {
     if (known.has(license.id) || known.has(license.previous_key_hash.toString('hex')))
       return { outcome: 'known', license };
-    if (erasedIds.has(license.id) || erasedIds.has(license.purchase_id ?? ''))
-      return { outcome: 'refused', license, refusal: ERASED };
+    if (erasedIds.has(license.id)) return { outcome: 'refused', license, refusal: ERASED };
     const purchase = purchases.get(license.transaction_id ?? '');
     return (purchase && planOfSoldLicense(license, purchase)) ?? { outcome: 'new', license };
   });
@@ -48,12 +47,13 @@ export function planRows(
  */
 function planOfSoldLicense(license: DerivedLicense, { paid, licenses }: KnownPurchase): RowPlan | undefined {
   const refused = (refusal: string): RowPlan => ({ outcome: 'refused', license, refusal });
-  if (licenses.some(({ is_erased }) => is_erased)) return refused(ERASED);
+  // A person who has another license of the transaction was not erased.
+  const isHolder = licenses.some(({ email }) => email === license.email);
+  if (!isHolder && licenses.some(({ is_erased }) => is_erased)) return refused(ERASED);
   if (paid && licenses.length === 0)
     return refused('the license of this transaction was erased, or deleted after its retention period');
-  const sold = licenses.find(({ has_previous_key }) => !has_previous_key);
-  if (!sold && (licenses.length === 0 || licenses.some(({ email }) => email === license.email)))
-    return undefined;
+  const sold = licenses.find(({ has_previous_key, is_erased }) => !has_previous_key && !is_erased);
+  if (!sold && (licenses.length === 0 || isHolder)) return undefined;
   if (sold?.email !== license.email)
     return refused('a license of this transaction exists already, for another address');
   sold.has_previous_key = true;

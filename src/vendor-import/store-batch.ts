@@ -28,8 +28,8 @@ export interface ImportParts {
   readonly now: Date;
   /** Undefined if no mail is sent. */
   readonly mails: KeyMailSchedule | undefined;
-  /** Whether an erasure of TOMBSTONE_FILE names the id. */
-  readonly wasErased: (id: string) => Promise<boolean>;
+  /** Whether an erasure of TOMBSTONE_FILE concerns the license or its holder. */
+  readonly wasErased: (license: DerivedLicense) => Promise<boolean>;
 }
 
 /** The result of a batch. */
@@ -108,10 +108,7 @@ async function plan(
   { wasErased }: ImportParts,
 ): Promise<{ rows: RowPlan[]; purchases: PlannedPurchase[] }> {
   const erased = new Set<string>();
-  for (const id of licenses.flatMap(({ id, purchase_id }) =>
-    purchase_id === null ? [id] : [id, purchase_id],
-  ))
-    if (await wasErased(id)) erased.add(id);
+  for (const license of licenses) if (await wasErased(license)) erased.add(license.id);
   const rows = planRows(licenses, state, erased);
   const purchases = planPurchases(rows, state);
   return { rows: withPurchaseStates(rows, purchases), purchases };
