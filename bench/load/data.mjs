@@ -53,11 +53,11 @@ async function storeSecretCheck(settings) {
   const { Config } = await import('../../dist/core/config.js');
   const { withMaintenanceConnection } = await import('../../dist/database/data-source.js');
   const { readLicenseKeys } = await import('../../dist/keys/key-material.js');
-  const { requireSecretOfDatabase } = await import('../../dist/licenses/license-key-secret.js');
+  const { requireKeySettingsOfDatabase } = await import('../../dist/licenses/license-key-secret.js');
   const config = new Config(settings);
   const keys = await readLicenseKeys(config);
   await withMaintenanceConnection(settings.DATABASE_URL, (dataSource) =>
-    requireSecretOfDatabase(dataSource, keys, config, new Date()),
+    requireKeySettingsOfDatabase(dataSource, keys, config, new Date()),
   );
 }
 

@@ -32,7 +32,8 @@ export class LicenseKeys {
 
   constructor(
     secret: Buffer,
-    private readonly prefix: string,
+    /** LICENSE_KEY_PREFIX. */
+    readonly prefix: string,
   ) {
     this.#secret = secret;
   }

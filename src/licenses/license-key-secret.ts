@@ -8,65 +8,94 @@ import type { DataSource } from 'typeorm';
 /** The number of licenses whose keys are derived to recognise the secret of a database without a check value. */
 const COMPARED_LICENSES = 100;
 
-/** Returns the sentence that refuses a secret with which the license keys of this database were not derived. */
-export const otherSecretText = (config: Config) =>
-  `${config.licenseKeySecret ? 'LICENSE_KEY_SECRET is' : 'The license key secret in DATA_DIR/keys is'} not the secret with which ` +
-  'this database was made: use that one, or read docs/operations/secrets-and-files.md if it is lost.';
+/** The settings from which license keys are derived, as `LicenseKeys` has them. */
+export type KeySettings = Pick<LicenseKeys, 'secretCheck' | 'prefix'>;
 
-/** Whether the database was made with this secret; null if the database has no check value yet. */
-export async function isSecretOfDatabase(
-  database: SqlConnection,
-  { secretCheck }: Pick<LicenseKeys, 'secretCheck'>,
-): Promise<boolean | null> {
-  const row = await queryRow<{ value: Buffer }>(database, 'select value from license_key_secret_check');
-  return row ? row.value.equals(secretCheck) : null;
+/** The settings of this process, compared with those of the database. */
+export interface KeySettingsCheck {
+  /** Whether the database knows its settings. The first start stores them. */
+  readonly isStored: boolean;
+  /** The sentence that refuses other settings than those of the database. */
+  readonly fault: string | undefined;
 }
 
+const SECRETS_PAGE = 'docs/operations/secrets-and-files.md';
+const secretName = (config: Config) =>
+  config.licenseKeySecret ? 'LICENSE_KEY_SECRET' : 'The license key secret in DATA_DIR/keys';
+
+/** Compares the secret and the prefix with those of the database. */
+export async function checkKeySettings(
+  database: SqlConnection,
+  { secretCheck, prefix }: KeySettings,
+  config: Config,
+): Promise<KeySettingsCheck> {
+  const sql = 'select value, prefix from license_key_secret_check';
+  const stored = await queryRow<{ value: Buffer; prefix: string }>(database, sql);
+  let fault: string | undefined;
+  if (stored && !stored.value.equals(secretCheck))
+    fault = `${secretName(config)} is not the secret with which this database was made: use that one, or read ${SECRETS_PAGE} if it is lost.`;
+  else if (stored && stored.prefix !== prefix)
+    fault =
+      `LICENSE_KEY_PREFIX is ${prefix}, but the license keys of this database begin with ${stored.prefix}: ` +
+      `set LICENSE_KEY_PREFIX=${stored.prefix} (${SECRETS_PAGE}).`;
+  return { isStored: stored !== undefined, fault };
+}
+
+// Only a start may replace the prefix, and only before the first license: a command may lack the setting of the service.
+const STORE_SETTINGS = `
+  insert into license_key_secret_check as c (value, prefix, since) values ($1, $2, $3)
+  on conflict (is_only_row) do update set prefix = excluded.prefix
+    where $4 and c.value = excluded.value and not exists (select from license)`;
+
 /**
- * Refuses a secret with which the database was not made: keys could not be mailed again, and a purchase that is reported again would
- * get another license (docs/decisions/0042). If the database has no check value yet, the secret is compared with the license keys
- * instead, and its check value is stored if they match or there are none. Of concurrent first calls, one stores it.
- * @throws ConfigError
+ * Refuses a secret or a prefix with which the database was not made: keys could not be mailed again, a purchase that is reported again
+ * would get another license or another key, and a key that is typed without its prefix would not be found (docs/decisions/0042). If
+ * the database has no check value yet, the settings are compared with the license keys instead, and stored if they match or there
+ * are none. Of concurrent first calls, one stores them.
+ * @param options.isStart whether the service starts, which may change the prefix until the first license @throws ConfigError
  */
-export async function requireSecretOfDatabase(
+export async function requireKeySettingsOfDatabase(
   database: SqlConnection,
   keys: LicenseKeys,
   config: Config,
   now: Date,
+  { isStart = false } = {},
 ): Promise<void> {
-  let isSame = await isSecretOfDatabase(database, keys);
-  if (isSame === null && (await mayBeSecretOfDatabase(database, keys))) {
-    const insert =
-      'insert into license_key_secret_check (value, since) values ($1, $2) on conflict do nothing';
-    await execute(database, insert, [keys.secretCheck, now]);
-    isSame = await isSecretOfDatabase(database, keys);
-  }
-  if (!isSame) throw new ConfigError(otherSecretText(config));
+  const { isStored, fault } = await checkKeySettings(database, keys, config);
+  if (isStored && !fault) return;
+  if (!isStored && !(await mayBeSettingsOfDatabase(database, keys)))
+    throw new ConfigError(
+      `${secretName(config)} is not the secret with which this database was made, or LICENSE_KEY_PREFIX is not ${keys.prefix} there: ` +
+        `use those, or read ${SECRETS_PAGE} if the secret is lost.`,
+    );
+  await execute(database, STORE_SETTINGS, [keys.secretCheck, keys.prefix, now, isStart]);
+  const { fault: remaining } = await checkKeySettings(database, keys, config);
+  if (remaining) throw new ConfigError(remaining);
 }
 
 /**
- * Replaces the check value of a lost secret by that of this secret. Records who did it, and why.
+ * Replaces the check value of a lost secret by that of this secret, and keeps the prefix. Records who did it, and why.
  * @returns false if it was the secret of the database already, so that nothing was changed
  */
 export async function acceptSecret(
   dataSource: DataSource,
-  keys: LicenseKeys,
+  keys: KeySettings,
   audit: AuditContext,
   now: Date,
 ): Promise<boolean> {
   return dataSource.transaction(async (manager) => {
-    const upsert = `insert into license_key_secret_check as c (value, since) values ($1, $2)
+    const upsert = `insert into license_key_secret_check as c (value, prefix, since) values ($1, $2, $3)
       on conflict (is_only_row) do update set value = excluded.value, since = excluded.since where c.value <> excluded.value
       returning since`;
-    const isChanged = (await queryRow(manager, upsert, [keys.secretCheck, now])) !== undefined;
+    const isChanged = (await queryRow(manager, upsert, [keys.secretCheck, keys.prefix, now])) !== undefined;
     if (isChanged) await recordAudit(manager, audit, { action: 'keys.accept_secret', at: now });
     return isChanged;
   });
 }
 
-// A database of an earlier version has licenses and no check value. Then the secret must derive the key of at least one of the
-// licenses with the highest ids. It is refused if all of them were imported with license keys, which no secret derives.
-async function mayBeSecretOfDatabase(database: SqlConnection, keys: LicenseKeys): Promise<boolean> {
+// A database of an earlier version has licenses and no check value. Then the settings must derive the key of at least one of the
+// licenses with the highest ids. They are refused if all of them were imported with license keys, which no secret derives.
+async function mayBeSettingsOfDatabase(database: SqlConnection, keys: LicenseKeys): Promise<boolean> {
   const licenses = await queryRows<Pick<License, 'id' | 'key_generation' | 'key_hash'>>(
     database,
     `select id, key_generation, key_hash from license order by id desc limit ${COMPARED_LICENSES}`,

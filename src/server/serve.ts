@@ -13,7 +13,7 @@ import { missingPagesRemedy, pagesAreBuilt } from '../http/pages.js';
 import { BACKLOG } from '../http/limits/load-shedding.js';
 import { exitOnUncaught } from '../core/uncaught-errors.js';
 import { openKeyRing, readLicenseKeys } from '../keys/key-material.js';
-import { requireSecretOfDatabase } from '../licenses/license-key-secret.js';
+import { requireKeySettingsOfDatabase } from '../licenses/license-key-secret.js';
 import { AddressUnavailable, listenFailure } from './listen-failure.js';
 import { MonitoringController } from '../monitoring/monitoring.controller.js';
 import { makeSample, NO_SAMPLE } from './sample-data.js';
@@ -49,7 +49,7 @@ async function start(config: Config): Promise<void> {
   endStep('migrations');
   const keys = await readLicenseKeys(config);
   await withMaintenanceConnection(database.url, (dataSource) =>
-    requireSecretOfDatabase(dataSource, keys, config, clock.now()),
+    requireKeySettingsOfDatabase(dataSource, keys, config, clock.now(), { isStart: true }),
   );
   const app: NestFastifyApplication = await createApp(
     AppModule.forRoot({ config, clock, log, databaseUrl: database.url }),

@@ -1,17 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
-import { requireSecretOfDatabase } from '../../src/licenses/license-key-secret.js';
+import { requireKeySettingsOfDatabase } from '../../src/licenses/license-key-secret.js';
 import { Config } from '../../src/core/config.js';
 import { withMaintenanceConnection } from '../../src/database/data-source.js';
-import { MAIN, Terminal } from '../support/processes/cli-harness.js';
+import { CLI, MAIN, Terminal } from '../support/processes/cli-harness.js';
 import { Service } from '../support/harness.js';
 
 const NOT_THE_SECRET =
   /^LICENSE_KEY_SECRET is not the secret with which this database was made: use that one, .*secrets-and-files\.md/;
+const NOT_THE_PREFIX =
+  /^LICENSE_KEY_PREFIX is DARK, but the license keys of this database begin with MOOR: set LICENSE_KEY_PREFIX=MOOR /;
 const makeSecret = () => randomBytes(32).toString('base64');
 const own = { LICENSE_KEY_SECRET: makeSecret() };
 const other = { LICENSE_KEY_SECRET: makeSecret() };
+const otherPrefix = { ...own, LICENSE_KEY_PREFIX: 'DARK' };
 const ISSUE = ['license', 'issue', '--email', 'ada@example.com', '--json'];
 
 /** A running service with the secret `own`. */
@@ -19,14 +22,18 @@ const service = await Service.start({ environment: own });
 const terminal = Terminal.beside(service);
 
 const storedValues = () => service.sql('select value from license_key_secret_check');
+const storedPrefixes = async () =>
+  (await service.sql('select prefix from license_key_secret_check')).map(({ prefix }) => String(prefix));
 const warnings = async () => (await service.call('GET', '/health/ready')).json.warnings as string[];
 const isAboutSecret = expect.stringMatching(NOT_THE_SECRET);
+const isAboutPrefix = expect.stringMatching(NOT_THE_PREFIX);
 
-/** Checks the secret as a first start or command does. */
-const check = ({ LICENSE_KEY_SECRET }: typeof own) =>
+/** Checks the settings as a command does, or a start. */
+const check = (settings: typeof own & { LICENSE_KEY_PREFIX?: string }, isStart = false) =>
   withMaintenanceConnection(service.databaseUrl, (dataSource) => {
-    const keys = new LicenseKeys(Buffer.from(LICENSE_KEY_SECRET, 'base64'), 'MOOR');
-    return requireSecretOfDatabase(dataSource, keys, new Config({ LICENSE_KEY_SECRET }), new Date());
+    const config = new Config(settings);
+    const keys = new LicenseKeys(config.licenseKeySecret!, config.licenseKeyPrefix);
+    return requireKeySettingsOfDatabase(dataSource, keys, config, new Date(), { isStart });
   });
 
 describe('the check value of a database', () => {
@@ -39,20 +46,29 @@ describe('the check value of a database', () => {
   });
 
   test.each([
-    ['a command that derives keys', () => terminal.run(ISSUE, { env: other })],
-    ['a start', () => terminal.run([], { env: { ...other, PORT: '0' }, program: MAIN })],
-  ])('%s with another secret ends with exit code 2 and one sentence, and changes nothing', async (_, run) => {
-    const before = await service.sql('select id from license');
-    const { code, stdout, stderr } = await run();
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(NOT_THE_SECRET);
-    expect(stderr).toMatch(/^[^\n]+\n$/);
-    expect(await service.sql('select id from license')).toEqual(before);
-  });
+    ['a command that derives keys with another secret', ISSUE, other, CLI, NOT_THE_SECRET],
+    ['a start with another secret', [], other, MAIN, NOT_THE_SECRET],
+    ['a command that derives keys with another prefix', ISSUE, otherPrefix, CLI, NOT_THE_PREFIX],
+    ['a start with another prefix', [], otherPrefix, MAIN, NOT_THE_PREFIX],
+  ])(
+    '%s ends with exit code 2 and one sentence, and changes nothing',
+    async (_, args, env, program, fault) => {
+      const before = await service.sql('select id from license');
+      const { code, stdout, stderr } = await terminal.run(args, { env: { ...env, PORT: '0' }, program });
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toMatch(fault);
+      expect(stderr).toMatch(/^[^\n]+\n$/);
+      expect(await service.sql('select id from license')).toEqual(before);
+    },
+  );
 
-  test('status works with another secret, and warns', async () => {
-    expect((await terminal.json(['status'], { env: own })).warnings).not.toContainEqual(isAboutSecret);
-    expect((await terminal.json(['status'], { env: other })).warnings).toContainEqual(isAboutSecret);
+  test('status works with another secret or prefix, and warns', async () => {
+    const warningsWith = async (env: Record<string, string>) =>
+      (await terminal.json(['status'], { env })).warnings;
+    expect(await warningsWith(own)).not.toContainEqual(isAboutSecret);
+    expect(await warningsWith(own)).not.toContainEqual(isAboutPrefix);
+    expect(await warningsWith(other)).toContainEqual(isAboutSecret);
+    expect(await warningsWith(otherPrefix)).toContainEqual(isAboutPrefix);
   });
 
   test('accept-secret makes another secret that of the database, with an audit event; a running service warns', async () => {
@@ -86,10 +102,23 @@ describe('a database without a check value', () => {
   test('of concurrent first starts with two secrets, those with one of them succeed', async () => {
     await service.sql('delete from license');
     const secrets = [own, other, own, other, own, other];
-    const results = await Promise.allSettled(secrets.map(check));
+    const results = await Promise.allSettled(secrets.map((settings) => check(settings)));
     const accepted = secrets.filter((_secret, at) => results[at]!.status === 'fulfilled');
     expect([3, new Set(accepted).size]).toEqual([accepted.length, 1]);
     expect(await storedValues()).toHaveLength(1);
+  });
+
+  test('before the first license, a start may change the prefix, and a command may not', async () => {
+    await service.sql('delete from license');
+    await check(own);
+    await expect(check(otherPrefix)).rejects.toThrow(NOT_THE_PREFIX);
+    await check(otherPrefix, true);
+    expect(await storedPrefixes()).toEqual(['DARK']);
+    await check(own, true);
+    expect(await storedPrefixes()).toEqual(['MOOR']);
+    await service.issue();
+    await expect(check(otherPrefix, true)).rejects.toThrow(NOT_THE_PREFIX);
+    expect(await storedPrefixes()).toEqual(['MOOR']);
   });
 
   test('accepts the secret from which its licenses were derived, also if the newest was imported', async () => {
@@ -98,7 +127,10 @@ describe('a database without a check value', () => {
     const { license_id } = await service.issue();
     // The key hash of an imported license is not that of a key which this service derives.
     await service.sql('update license set key_hash = sha256(key_hash) where id = $1', [license_id]);
-    await expect(check(other)).rejects.toThrow(NOT_THE_SECRET);
+    for (const settings of [other, otherPrefix])
+      await expect(check(settings, true)).rejects.toThrow(
+        /^LICENSE_KEY_SECRET is not the secret with which .*, or LICENSE_KEY_PREFIX is not (MOOR|DARK) there: use those/,
+      );
     expect(await storedValues()).toEqual([]);
     await check(own);
     expect(await storedValues()).toHaveLength(1);

@@ -10,7 +10,7 @@ import { readLicenseKeys } from '../../keys/key-material.js';
 import type { LicenseKeys } from '../../keys/license-keys.js';
 import { ManifestKeys } from '../../keys/manifests/manifest-keys.js';
 import { License } from '../../licenses/license.entity.js';
-import { requireSecretOfDatabase } from '../../licenses/license-key-secret.js';
+import { requireKeySettingsOfDatabase } from '../../licenses/license-key-secret.js';
 import { LicensesService } from '../../licenses/licenses.service.js';
 import { Manifest } from '../../manifest/manifest.entity.js';
 import { ManifestService } from '../../manifest/manifest.service.js';
@@ -93,10 +93,10 @@ export async function createPurchasesService(context: CommandContext): Promise<P
   return new PurchasesService(dataSource, licenses, keys, erasures, databaseUrl, clock);
 }
 
-/** Opens the license keys. @throws ConfigError if the database was made with another secret */
+/** Opens the license keys. @throws ConfigError if the database was made with another secret or prefix */
 export async function openLicenseKeys({ config, clock, dataSource }: CommandContext): Promise<LicenseKeys> {
   const keys = await readLicenseKeys(config);
-  await requireSecretOfDatabase(dataSource, keys, config, clock.now());
+  await requireKeySettingsOfDatabase(dataSource, keys, config, clock.now());
   return keys;
 }
 

@@ -12,7 +12,7 @@ import { databaseFailure } from '../../database/open-database.js';
 import { queryOne, queryPrepared } from '../../database/sql.js';
 import { READ_ACTIVATIONS } from '../../heartbeat/activation-reads.js';
 import { readExistingLicenseKeys } from '../../keys/key-material.js';
-import { isSecretOfDatabase, otherSecretText } from '../../licenses/license-key-secret.js';
+import { checkKeySettings } from '../../licenses/license-key-secret.js';
 import { findManifestContradictions } from '../../manifest/manifest-settings.js';
 import { createWarningsService } from '../context/warnings.js';
 import { COMMAND_ENTITIES, loadManifestService, type CommandContext } from '../context/command-context.js';
@@ -119,10 +119,11 @@ function checkClock(clock: Clock, databaseTime: Date, report: Report): string | 
 
 async function checkSecret({ config, dataSource }: CommandContext): Promise<string> {
   const keys = await readExistingLicenseKeys(config);
-  const isSame = keys && (await isSecretOfDatabase(dataSource, keys));
-  if (isSame === null) return 'The first start stores a check value of the license key secret.';
-  if (!isSame) throw new ConfigError(otherSecretText(config));
-  return 'The license key secret is that of the database.';
+  const check = keys && (await checkKeySettings(dataSource, keys, config));
+  if (!check?.isStored)
+    return 'The first start stores a check value of the license key secret, and LICENSE_KEY_PREFIX.';
+  if (check.fault) throw new ConfigError(check.fault);
+  return 'The license key secret and LICENSE_KEY_PREFIX are those of the database.';
 }
 
 /** Checks the data as `mooring status` does, and names what a new service lacks. */
@@ -130,7 +131,7 @@ async function checkContent(context: CommandContext, report: Report): Promise<vo
   const manifests = await loadManifestService(context);
   const warnings = await createWarningsService(context, manifests);
   const texts = warnings.derive(await warnings.readState());
-  // A contradiction is a failure here, because a setting must be corrected. A wrong secret was reported before, as a failure too.
+  // A contradiction is a failure here, because a setting must be corrected. A wrong secret or prefix was reported before, as a failure too.
   const contradictions = findManifestContradictions(manifests.live, context.config);
   for (const text of texts) if (!contradictions.includes(text)) report.warn('warning', text);
   for (const text of contradictions) report.fail('manifest', new ConfigError(text));

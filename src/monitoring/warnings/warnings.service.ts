@@ -18,7 +18,7 @@ import { readErasureState, type ErasureState } from '../../erasure/erasure-state
 import { readEventBacklog, type EventBacklog } from '../../events/event-backlog.js';
 import { CODE_MAIL, readWaitingMail, type WaitingMail } from '../../mail/waiting-mail.js';
 import { LicenseKeys } from '../../keys/license-keys.js';
-import { isSecretOfDatabase, otherSecretText } from '../../licenses/license-key-secret.js';
+import { checkKeySettings, type KeySettings } from '../../licenses/license-key-secret.js';
 import { findManifestContradictions } from '../../manifest/manifest-settings.js';
 import { ManifestService } from '../../manifest/manifest.service.js';
 
@@ -33,8 +33,8 @@ export interface MonitoredState {
   readonly mail: WaitingMail;
   readonly erasures: ErasureState;
   readonly events: EventBacklog;
-  /** False if the database was made with another LICENSE_KEY_SECRET. */
-  readonly is_secret_current: boolean;
+  /** The sentence about another LICENSE_KEY_SECRET or LICENSE_KEY_PREFIX than that of the database. */
+  readonly key_settings_fault: string | undefined;
   /** Whether the database accepts no writes, such as a standby. */
   readonly is_read_only: boolean;
 }
@@ -56,7 +56,7 @@ export class WarningsService implements OnModuleInit {
     private readonly manifests: ManifestService,
     @Inject(KeyRing) private readonly ring: Pick<KeyRing, 'lastError'>,
     @Inject(Replica) private readonly replica: Pick<Replica, 'isDegraded'>,
-    @Inject(LicenseKeys) private readonly licenseKeys: Pick<LicenseKeys, 'secretCheck'> | null,
+    @Inject(LicenseKeys) private readonly licenseKeys: KeySettings | null,
     private readonly clock: Clock,
     private readonly config: Config,
   ) {
@@ -76,12 +76,13 @@ export class WarningsService implements OnModuleInit {
     const erasures = await readErasureState(this.dataSource, this.config.tombstoneFile, now);
     const events = await readEventBacklog(this.dataSource);
     const keys = this.licenseKeys;
-    const is_secret_current = !keys || (await isSecretOfDatabase(this.dataSource, keys)) !== false;
+    const key_settings_fault =
+      keys === null ? undefined : (await checkKeySettings(this.dataSource, keys, this.config)).fault;
     const { is_read_only } = await queryOne<{ is_read_only: boolean }>(
       this.dataSource,
       `select current_setting('transaction_read_only')::boolean as is_read_only`,
     );
-    return { ages, mail, erasures, events, is_secret_current, is_read_only };
+    return { ages, mail, erasures, events, key_settings_fault, is_read_only };
   }
 
   /** The warnings, without personal data, within a second. Calls of this method read the database at most once a second. */
@@ -100,7 +101,7 @@ export class WarningsService implements OnModuleInit {
           ...this.erasureWarnings(state.erasures),
           ...this.mailWarnings(state.mail),
           ...this.eventWarnings(state.events),
-          ...(state.is_secret_current ? [] : [otherSecretText(this.config)]),
+          ...(state.key_settings_fault === undefined ? [] : [state.key_settings_fault]),
           ...(state.is_read_only
             ? ['The database accepts no writes: activations and all other changes receive 503.']
             : []),
