@@ -181,3 +181,18 @@ test('the erasure of the former holder changes no data of the new one', async ()
   expect(await licenseRows()).toEqual(before);
   expect(await service.sql('select email from purchase')).toEqual([{ email: null }]);
 });
+
+test('of two simultaneous changes of the licenses of an address, the later one ends the codes of this address', async () => {
+  const earlier = 'twice@leak.example';
+  const [first, second] = [await service.issue({ email: earlier }), await service.issue({ email: earlier })];
+  await new Browser(service).call('POST', '/session/code', { email: earlier });
+  // The state of the first change before its commit.
+  const sql = `with changed as (update license set email = 'twice@example.com' where id = $1)
+    select from one_time_code where email = $2 for update`;
+  const change = await OpenTransaction.begin(service, sql, [first.license_id, earlier]);
+  const later = service.setLicense(second.license_id, { email: 'other@example.com' });
+  await change.untilWaiting(later);
+  await change.commit();
+  await later;
+  expect(await service.sql('select 1 from one_time_code where email = $1', [earlier])).toEqual([]);
+});
