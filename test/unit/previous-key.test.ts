@@ -32,7 +32,16 @@ test.each([
   expect(readPreviousKey(text)).toBe(key),
 );
 
-test('the hint is the last four characters', () => expect(previousKeyHint(KEY)).toBe('8ABE'));
+test.each([
+  [KEY, '8ABE'],
+  ['ABCDEFG𠮷𠮷', 'FG𠮷𠮷'],
+  ['ABCDEFG𠮷BCD', '𠮷BCD'],
+])('the hint of %s is its last four characters: %s', (key, hint) => expect(previousKeyHint(key)).toBe(hint));
+
+test('characters are counted, not their UTF-16 units: four letters of two units are too short', () => {
+  expect(readPreviousKey('𐐀𐐀𐐀𐐀')).toBeNull();
+  expect(readPreviousKey('𐐀𐐀𐐀𐐀𐐀𐐀𐐀𐐀')).toBe('𐐀𐐀𐐀𐐀𐐀𐐀𐐀𐐀');
+});
 
 // Computed with Python's hmac and hashlib from docs/keys.md#previous-keys.
 test('the hash and the id of the license depend on the secret', () => {
