@@ -1,6 +1,5 @@
 // How the key that another system issued is read (docs/keys.md#previous-keys). The support page uses this file too.
 
-import { characterCount } from '../core/text.js';
 import { withoutSeparators } from './typed-text.js';
 
 /** A longer text is refused. The signed keys of other systems have several hundred characters. */
@@ -18,10 +17,10 @@ export const PREVIOUS_KEY_SENTENCE = `must have ${MIN_CHARACTERS} letters and di
  * @returns the text that is hashed; null if it is too short or too long for a key
  */
 export function readPreviousKey(text: string): string | null {
-  if (characterCount(text) > MAX_LENGTH) return null;
+  if (text.length > MAX_LENGTH) return null;
   const key = withoutSeparators(text).replaceAll('_', '').normalize('NFC').toUpperCase();
   const minimum = /^\p{N}*$/u.test(key) ? MIN_DIGITS : MIN_CHARACTERS;
-  return characterCount(key) >= minimum ? key : null;
+  return [...key].length >= minimum ? key : null;
 }
 
 /** Returns the last four characters of a previous key, by which its holder recognises it. */
