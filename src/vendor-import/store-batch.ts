@@ -28,8 +28,11 @@ export interface ImportParts {
   readonly now: Date;
   /** Undefined if no mail is sent. */
   readonly mails: KeyMailSchedule | undefined;
-  /** Whether an erasure of TOMBSTONE_FILE concerns the license or its holder. */
-  readonly wasErased: (license: DerivedLicense) => Promise<boolean>;
+  /** What TOMBSTONE_FILE records, see `ErasureService`. */
+  readonly erasures: {
+    wasErased(...ids: string[]): Promise<boolean>;
+    wasErasedFor(email: string, purchaseId: string): Promise<boolean>;
+  };
 }
 
 /** The result of a batch. */
@@ -102,13 +105,24 @@ const isChanged = ({ before, state, email }: PlannedPurchase) =>
   before !== undefined && (before.state !== state || (!before.paid && email !== null));
 const isRaised = ({ before, state }: PlannedPurchase) => before !== undefined && before.state !== state;
 
+/** Whether an erasure of TOMBSTONE_FILE concerns the license or its holder. */
+async function wasErased(
+  { id, email, transaction_id }: DerivedLicense,
+  { keys, erasures }: ImportParts,
+): Promise<boolean> {
+  if (transaction_id === null) return erasures.wasErased(id);
+  const sale = keys.purchaseIds(transaction_id);
+  // The license of the sale may have had the previous key of this row.
+  return (await erasures.wasErased(id, sale.license_id)) || erasures.wasErasedFor(email, sale.purchase_id);
+}
+
 async function plan(
   licenses: readonly DerivedLicense[],
   state: BatchState,
-  { wasErased }: ImportParts,
+  parts: ImportParts,
 ): Promise<{ rows: RowPlan[]; purchases: PlannedPurchase[] }> {
   const erased = new Set<string>();
-  for (const license of licenses) if (await wasErased(license)) erased.add(license.id);
+  for (const license of licenses) if (await wasErased(license, parts)) erased.add(license.id);
   const rows = planRows(licenses, state, erased);
   const purchases = planPurchases(rows, state);
   return { rows: withPurchaseStates(rows, purchases), purchases };

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { OnExpiry } from '../../core/config.js';
 import { MACHINES_ALLOWED } from '../../core/config.js';
-import type { DerivedLicense } from '../../vendor-import/batch-state.js';
 import type { DayOrder } from '../../vendor-import/dates.js';
 import { importExport } from '../../vendor-import/import-export.js';
 import type { ImportReport } from '../../vendor-import/import-report.js';
@@ -94,15 +93,7 @@ function importExportRows(
     const mails = options.mail
       ? await KeyMailSchedule.after(dataSource, now, options.mailsPerMinute)
       : undefined;
-    const wasErased = async ({ id, email, transaction_id }: DerivedLicense) => {
-      if (transaction_id === null) return erasures.wasErased(id);
-      const sale = keys.purchaseIds(transaction_id);
-      // The license of the sale may have had the previous key of this row.
-      return (
-        (await erasures.wasErased(id, sale.license_id)) || erasures.wasErasedFor(email, sale.purchase_id)
-      );
-    };
-    const parts = { keys, audit: auditContextOf(command), now, mails, wasErased };
+    const parts = { keys, audit: auditContextOf(command), now, mails, erasures };
     return importExport(dataSource, rows, parts, {
       read: {
         format,
