@@ -18,8 +18,8 @@ export async function routeNext(page: Page, url: string, handle: (route: Route) 
 }
 
 /**
- * Holds back the answer to the next request to a URL. @returns `held`, which resolves with a function that passes the answer on,
- * once the service has answered
+ * Holds back the answer to the next request to a URL. @returns `held`, which resolves once the service has answered, with a function
+ * that passes the answer on and ends when the page has it
  */
 export async function holdNextAnswer(
   page: Page,
@@ -28,7 +28,10 @@ export async function holdNextAnswer(
   const { promise: held, resolve } = Promise.withResolvers<() => Promise<void>>();
   await routeNext(page, url, async (route) => {
     const response = await route.fetch();
-    resolve(() => route.fulfill({ response }));
+    resolve(async () => {
+      await route.fulfill({ response });
+      await (await route.request().response())?.finished();
+    });
   });
   return { held };
 }

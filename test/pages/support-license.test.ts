@@ -114,10 +114,10 @@ test('the search reports what was searched if nothing is found, and what is wron
 });
 
 test('the result of an earlier search is not shown as that of a later one', async () => {
-  await issueLicense('slow@example.com');
+  await issueLicense('held@example.com');
   const page = await openAs(browser, origin, service, 'support');
   const { held } = await holdNextAnswer(page, '**/licenses/search');
-  await find(page, 'slow@example.com');
+  await find(page, 'held@example.com');
   const answer = await held;
   await page.getByRole('link', { name: 'Release requests' }).click();
   await title(page, 'Release requests').waitFor();

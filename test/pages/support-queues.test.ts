@@ -455,6 +455,7 @@ test('the next person sees neither the failed decision of one who signed out bef
   await page.evaluate(`location.hash = ${JSON.stringify(link.slice(link.indexOf('#')))}`);
   await button(page, 'Sign in with this link').click();
   await button(page, 'Later').click();
+  expect(await page.getByRole('alert').count()).toBe(0);
   await page.getByRole('link', { name: /^Release requests/ }).click();
   await button(page, 'Decline to release Second').click();
   expect(await dialog(page).locator('[name=reason]').inputValue()).toBe('');

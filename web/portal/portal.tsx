@@ -59,7 +59,8 @@ export function Portal() {
   };
   const update: HolderSession['update'] = (change, changedId) => {
     const latest = latestStage.current;
-    if (typeof latest === 'object') show(change(latest), changedId);
+    // Another holder may have signed in since the action began.
+    if (typeof latest === 'object' && latest.email === signedIn?.email) show(change(latest), changedId);
   };
   /** @param fallback the id of the element that gets the focus if the load fails, or if `elementToFocus` returns none */
   const load = async (fallback?: string) => {

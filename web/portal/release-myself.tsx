@@ -30,9 +30,16 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
   const needsCode = holder.signed_in_by === 'key';
   const failure = useRef('');
   const releaseNow = async () => {
-    const { was_active } = await release(activation.id);
-    // Another tab or support may have released machines meanwhile, so the service counts what is in use.
-    showReleased(await readHolder(), was_active);
+    try {
+      const { was_active } = await release(activation.id);
+      // Another tab or support may have released machines meanwhile, so the service counts what is in use.
+      showReleased(await readHolder(), was_active);
+    } catch (error) {
+      // The machine may have been released although an answer was lost.
+      const current = await readHolder();
+      if (findActivation(current, activation.id)?.state !== 'released') throw error;
+      showReleased(current, true);
+    }
   };
   const showReleased = (current: HolderLicensesAnswer, wasActive: boolean) => {
     removeError(failure.current);
@@ -44,8 +51,6 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
   const releaseAfterCode = () =>
     releaseNow().catch(async (error: unknown) => {
       const current = await readHolder();
-      // The machine may have been released although an answer was lost.
-      if (findActivation(current, activation.id)?.state !== 'active') return showReleased(current, true);
       // The code was accepted, so the dialog asks for no further code. If no self-release is left, the row of the machine
       // shows the dialog that asks support instead.
       update(() => current);

@@ -40,6 +40,8 @@ export function useSession(): SessionState {
 
   async function read() {
     const found = await findSession();
+    // A result that came after the sign-out is shown on the sign-in page, and is not for the next person.
+    if (found.id !== session?.id) removeErrors();
     setSession(found);
     continueWith(found);
   }
