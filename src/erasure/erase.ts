@@ -24,8 +24,8 @@ export const PURCHASE_IDS_BY_EMAIL =
   'select id from purchase where email = $1 union select purchase_id from license where email = $1';
 
 /**
- * An SQL condition: the purchase `p` is erased with the address ($1). A purchase of several licenses is not erased while its buyer
- * has another one of them. Any other address in its row is removed, because it may be a former address of the same person.
+ * An SQL condition: the purchase `p` is erased with the address ($1). A purchase of several licenses is not erased while its buyer,
+ * another person, has one of them. Any other address in its row is removed, because it may be a former address of the same person.
  */
 const IS_ERASED_PURCHASE =
   'not exists (select 1 from license where purchase_id = p.id and email = p.email and email <> $1)';

@@ -14,11 +14,15 @@ export async function startRecording(dataSource: DataSource, now: Date): Promise
  * rest. @returns the number of deleted events
  */
 export async function stopRecording(dataSource: DataSource, audit: AuditContext, now: Date): Promise<number> {
-  await withLockRetries(() => dataSource.transaction((manager) => setRecording(manager, false, now)));
+  await withLockRetries(() =>
+    dataSource.transaction(async (manager) => {
+      await setRecording(manager, false, now);
+      await recordAudit(manager, audit, { action: 'events.stop', at: now });
+    }),
+  );
   // The deletion is not in that transaction, which delays activations until its end.
   let events = 0;
   for (let deleted; (deleted = await affectedRows(dataSource.manager, DELETE_STORED)) > 0;) events += deleted;
-  await recordAudit(dataSource.manager, audit, { action: 'events.stop', change: { events }, at: now });
   return events;
 }
 

@@ -15,6 +15,8 @@ export type KeySettings = Pick<LicenseKeys, 'secretCheck' | 'prefix'>;
 export interface KeySettingsCheck {
   /** Whether the database knows its settings. The first start stores them. */
   readonly isStored: boolean;
+  /** False also for a database that an earlier version made, until a start has stored the prefix. */
+  readonly isPrefixStored: boolean;
   /** The sentence that refuses other settings than those of the database. */
   readonly fault: string | undefined;
 }
@@ -30,22 +32,22 @@ export async function checkKeySettings(
   config: Config,
 ): Promise<KeySettingsCheck> {
   const sql = 'select value, prefix from license_key_secret_check';
-  const stored = await queryRow<{ value: Buffer; prefix: string }>(database, sql);
+  const stored = await queryRow<{ value: Buffer; prefix: string | null }>(database, sql);
   let fault: string | undefined;
   if (stored && !stored.value.equals(secretCheck))
     fault = `${secretName(config)} is not the secret with which this database was made: use that one, or read ${SECRETS_PAGE} if it is lost.`;
-  else if (stored && stored.prefix !== prefix)
+  else if (typeof stored?.prefix === 'string' && stored.prefix !== prefix)
     fault =
       `LICENSE_KEY_PREFIX is ${prefix}, but the license keys of this database begin with ${stored.prefix}: ` +
       `set LICENSE_KEY_PREFIX=${stored.prefix} (${SECRETS_PAGE}).`;
-  return { isStored: stored !== undefined, fault };
+  return { isStored: stored !== undefined, isPrefixStored: typeof stored?.prefix === 'string', fault };
 }
 
 // Only a start may replace the prefix, and only before the first license: a command may lack the setting of the service.
 const STORE_SETTINGS = `
   insert into license_key_secret_check as c (value, prefix, since) values ($1, $2, $3)
   on conflict (is_only_row) do update set prefix = excluded.prefix
-    where $4 and c.value = excluded.value and not exists (select from license)`;
+    where $4 and c.value = excluded.value and (c.prefix is null or not exists (select from license))`;
 
 /**
  * Refuses a secret or a prefix with which the database was not made: keys could not be mailed again, a purchase that is reported again
@@ -61,13 +63,17 @@ export async function requireKeySettingsOfDatabase(
   now: Date,
   { isStart = false } = {},
 ): Promise<void> {
-  const { isStored, fault } = await checkKeySettings(database, keys, config);
-  if (isStored && !fault) return;
-  if (!isStored && !(await mayBeSettingsOfDatabase(database, keys)))
+  const { isStored, isPrefixStored, fault } = await checkKeySettings(database, keys, config);
+  const isKnown = isStored && !fault;
+  if (isKnown && (isPrefixStored || !isStart)) return;
+  if (!fault && !(await mayBeSettingsOfDatabase(database, keys))) {
+    // The secret is right, and no license key proves the prefix: all may have been imported with their keys.
+    if (isKnown) return;
     throw new ConfigError(
       `${secretName(config)} is not the secret with which this database was made, or LICENSE_KEY_PREFIX is not ${keys.prefix} there: ` +
         `use those, or read ${SECRETS_PAGE} if the secret is lost.`,
     );
+  }
   await execute(database, STORE_SETTINGS, [keys.secretCheck, keys.prefix, now, isStart]);
   const { fault: remaining } = await checkKeySettings(database, keys, config);
   if (remaining) throw new ConfigError(remaining);

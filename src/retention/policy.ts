@@ -124,7 +124,7 @@ export const createRetentionPolicy = ({
     table: 'graphile_worker._private_jobs',
     description: 'Mails and other jobs that failed permanently',
     period: 'at most 3 days after the last attempt',
-    // A failed attempt sets this six hours ahead. The age says nothing: the mails of a large import wait for days.
+    // The last failed attempt set this up to six hours ahead. The age says nothing: the mails of a large import wait for days.
     keptFrom: 'run_at',
     days: 2,
     dueCondition: 'attempts >= max_attempts and locked_at is null',

@@ -89,7 +89,7 @@ const COUNT_OLD_TRANSACTIONS = `
   select count(*)::integer as blockers from (
     select unnest(array[backend_xid, backend_xmin]) as oldest from pg_stat_activity
     where pid <> pg_backend_pid() and (datname = current_database() or datname is null)
-      and pid not in (select pid from pg_stat_progress_vacuum)
+      and coalesce(leader_pid, pid) not in (select pid from pg_stat_progress_vacuum)
     union all select xmin from pg_replication_slots
     union all select transaction from pg_prepared_xacts where database = current_database()
   ) blocker where age(oldest) > age($1::text::xid)`;

@@ -97,7 +97,7 @@ class Importer<Row extends SourceRow> {
     if (earlier && license.transaction_id === null)
       return this.#refuse(
         row,
-        `this key is already in ${earlier.place}, and was imported with the earlier status: change the license itself`,
+        `this key is already in ${earlier.place}, with an earlier status: if that row was imported, change the license itself`,
       );
     if (this.#waiting.push({ row, license, isLater: earlier !== undefined }) === BATCH_ROWS)
       await this.#store();

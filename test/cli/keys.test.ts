@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { createKeyRing } from '../../src/keys/tokens/key-ring.js';
@@ -171,6 +171,21 @@ describe('refusals:', () => {
     expect(keys.entries).toEqual(before);
     // The files are those of the keys, ring.json and ring.lock: no key was created.
     expect(readdirSync(keys.dir)).toHaveLength(before.length + 2);
+  });
+
+  test('revoke says that no instance loads the ring while the file of another key is lost', async () => {
+    const lost = await development('lost-file');
+    lost.makeRingOld();
+    await lost.run('rotate');
+    lost.makeRingOld();
+    const [verifying, active] = lost.entries as [RingEntry, RingEntry];
+    rmSync(join(lost.dir, verifying.file));
+    const revoked = await lost.revoke(active.kid, '--json');
+    expect(revoked).toMatchObject({ code: 1, stdout: '' });
+    expect(revoked.stderr).toMatch(
+      /^The key is revoked in ring\.json, but no instance can load the ring: The token key file \S+ is missing .*Restore that file, or revoke its key too\.\n$/,
+    );
+    expect(await lost.revoke(verifying.kid)).toMatchObject({ code: 0, stderr: REVOKED_MESSAGE });
   });
 
   test('revoke of the active key does not wait for a next key whose time is in the future', async () => {

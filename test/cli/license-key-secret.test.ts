@@ -121,6 +121,25 @@ describe('a database without a check value', () => {
     expect(await storedPrefixes()).toEqual(['MOOR']);
   });
 
+  test('of an earlier version, without a prefix, is accepted with its secret; a start stores the prefix that a key proves', async () => {
+    await service.sql('delete from license');
+    const { license_id } = await service.issue();
+    await check(own);
+    await service.sql('update license_key_secret_check set prefix = null');
+    await check(own);
+    expect(await storedPrefixes()).toEqual(['null']);
+    await check(otherPrefix, true);
+    expect(await storedPrefixes()).toEqual(['null']);
+    await check(own, true);
+    expect(await storedPrefixes()).toEqual(['MOOR']);
+    // No key proves a prefix if all licenses were imported with their keys.
+    await service.sql('update license_key_secret_check set prefix = null');
+    await service.sql('update license set key_hash = sha256(key_hash) where id = $1', [license_id]);
+    await check(own, true);
+    expect(await storedPrefixes()).toEqual(['null']);
+    await expect(check(other, true)).rejects.toThrow(NOT_THE_SECRET);
+  });
+
   test('accepts the secret from which its licenses were derived, also if the newest was imported', async () => {
     await service.sql('delete from license');
     await service.issue();

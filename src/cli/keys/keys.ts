@@ -2,10 +2,11 @@ import type { Command } from 'commander';
 import { Clock } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
 import { openExistingKeyRing, readLicenseKeys, tokenKeysDir } from '../../keys/key-material.js';
+import { KeyRing } from '../../keys/tokens/key-ring.js';
 import { summarizeKeys, parseRing, readRingText, type KeySummary } from '../../keys/tokens/ring-file.js';
 import { revocableKey, revokeKey, rotateKeys } from '../../keys/tokens/rotation.js';
 import { reason } from '../terminal/options.js';
-import { auditContextOf, aligned, print, printMessage } from '../terminal/output.js';
+import { auditContextOf, aligned, CommandError, print, printMessage } from '../terminal/output.js';
 
 /**
  * Adds the commands of `keys`. Those for the keys that sign license tokens change only files, and the service needs no restart. Only
@@ -52,10 +53,16 @@ async function rotate(_options: unknown, command: Command): Promise<void> {
   printKeys(summarizeKeys(entries), command);
 }
 
-// The ring is not opened, because the file of the leaked key may have been destroyed.
+// The ring is opened only afterwards, because the file of the leaked key may have been destroyed.
 async function revoke(kid: string, { dryRun }: { dryRun?: true }, command: Command): Promise<void> {
   if (dryRun) return printAffected(kid, command);
-  const entries = await revokeKey(tokenKeysDir(new Config(process.env)), kid, new Clock().now());
+  const dir = tokenKeysDir(new Config(process.env));
+  const entries = await revokeKey(dir, kid, new Clock().now());
+  await KeyRing.open(dir).catch(({ message }: Error) => {
+    throw new CommandError(
+      `The key is revoked in ring.json, but no instance can load the ring: ${message} Restore that file, or revoke its key too.`,
+    );
+  });
   printMessage(
     'Tokens of this key are refused. Clients that have one activate again by themselves and keep their activation.',
   );
