@@ -129,8 +129,8 @@ function refuseWrongFirst({ previous }: ManifestContent, isWithdrawal: boolean):
 }
 
 /**
- * Refuses a manifest that is live already with other signatures, that does not follow the live one, or whose lower version was not requested as a
- * withdrawal; and a withdrawal to a version that is not lower, was never published or is withdrawn.
+ * Refuses a manifest that is live already with other signatures, that does not follow the live one, or whose lower version was not
+ * requested as a withdrawal; and a withdrawal to a version that is not lower, was never published or is withdrawn.
  */
 function refuseWrongSuccessor(
   next: ManifestContent,

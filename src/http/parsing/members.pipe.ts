@@ -12,9 +12,10 @@ const ID_PARAMETERS: readonly unknown[] = ['id', 'crash_sig'];
 
 /**
  * Nest's ValidationPipe, applied only to the members of a body or query that the DTO class names (docs/decisions/0032). Unknown
- * members of a body are not read; a query with an unknown parameter is refused. A valid body is parsed without class-transformer and class-validator, which take about ten times as long;
- * they run for an invalid body, to word the refusal. Ids in a path are put into lower case, as PostgreSQL returns them, because
- * they are also compared and stored. Other parts of a path, such as the tag of a language, keep their case.
+ * members of a body are not read; a query with an unknown parameter is refused. A valid body is parsed without class-transformer and
+ * class-validator, which take about ten times as long; they run for an invalid body, to word the refusal. Ids in a path are put into
+ * lower case, as PostgreSQL returns them, because they are also compared and stored. Other parts of a path, such as the tag of a
+ * language, keep their case.
  */
 @Injectable()
 export class MembersPipe extends ValidationPipe {
