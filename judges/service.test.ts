@@ -330,7 +330,8 @@ const CASES: Record<Exclude<ProblemCode, 'method_not_allowed'>, () => Promise<An
   },
   manifest_refused: async () => {
     const document = await publish(direct, '9.0.0', '2030-01-01T00:00:00Z');
-    // The sequence of a published document is not new.
+    // The live document may be published again, and an earlier one may not.
+    await publish(direct, '9.1.0', '2030-01-01T00:00:00Z');
     return service.call('POST', '/support/api/manifests', document, await bearer('admin'));
   },
   crash_group_changed: async () => {
