@@ -40,6 +40,15 @@ test('requests that are refused later return later, and after a pause the times 
   expect(next(500_000)).toBe(61);
 });
 
+test('six hours after an overload of many hours the times begin again', () => {
+  const times = new ReturnTimes();
+  const millisecondsOf = (hours: number) => hours * HOUR_SECONDS * 1000;
+  // For twelve hours twice as many requests are refused as can be answered.
+  for (let now = 0; now < millisecondsOf(12); now += 500) times.next(now, 1, 0.5);
+  expect(times.next(millisecondsOf(12 + 3), 1, 0)).toBeLessThanOrEqual(3 * HOUR_SECONDS + 2);
+  expect(times.next(millisecondsOf(12 + 6.1), 1, 0)).toBe(61);
+});
+
 test('no time is longer than the reference client waits; the requests beyond that return at random times', () => {
   const seconds = refuse(50_000, 1, new Random(1));
   expect(Math.max(...seconds)).toBeLessThanOrEqual(6 * HOUR_SECONDS);

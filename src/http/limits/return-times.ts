@@ -11,7 +11,7 @@ const MAX_SECONDS = 6 * 3600;
  * refused, the later the next one returns. Requests that were refused at the same time therefore return at different times.
  */
 export class ReturnTimes {
-  /** When the request that was refused last returns, in milliseconds of the clock. */
+  /** When the latest of the refused requests returns, in milliseconds of the clock. */
   #lastAt = 0;
 
   /**
@@ -21,7 +21,9 @@ export class ReturnTimes {
    * @returns the seconds of `retry-after`
    */
   next(now: number, perSecond: number, random: number): number {
-    this.#lastAt = Math.max(this.#lastAt, now + MIN_SECONDS * 1000) + 1000 / perSecond;
+    const at = Math.max(this.#lastAt, now + MIN_SECONDS * 1000) + 1000 / perSecond;
+    // No request returns later than the longest time, also if an overload of many hours refuses more than return in it.
+    this.#lastAt = Math.min(at, now + (MAX_SECONDS + 1) * 1000);
     const seconds = (this.#lastAt - now) / 1000;
     // All times up to the longest one are then in use.
     if (seconds > MAX_SECONDS) return Math.floor(MIN_SECONDS + (MAX_SECONDS - MIN_SECONDS) * random);
