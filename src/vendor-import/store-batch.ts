@@ -204,7 +204,8 @@ async function insertLicenses(
       purchase_id: purchaseIds.get(transaction_id ?? '') ?? null,
       created_at: license.purchased_at ?? now,
       // Otherwise the repetition of an erasure between the purchase and this import would clear the address (`clearErasedAddress`).
-      email_since: now,
+      // Earlier than the events of the import, which are those of this holder (`sinceCurrentHolder`).
+      email_since: new Date(now.getTime() - 1),
       ended_at: endedAt({ ...states, email, ended_at: null }, now),
       new_key_mailed_at: mailed.has(id) ? now : null,
     }; // prettier-ignore

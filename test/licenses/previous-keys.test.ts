@@ -277,10 +277,12 @@ test('the mails of an import do not wait for the next attempt of a mail that fai
   expect(mail).toEqual({ soon: true });
 });
 
-test('the export of the data of a holder has the hint of the previous key', async () => {
+test('the export of the data of a holder has the hint of the previous key, and the event of the import', async () => {
   const email = 'export@example.com';
+  await service.sql('select record_events(true, $1)', [service.clock.now()]);
   await importLicenses({ key: 'EXPORT-0001-4F2A', email });
+  await service.sql('select record_events(false, $1)', [service.clock.now()]);
   const holder = await new Browser(service).signInByCode(email);
   const { json } = await holder.call('GET', '/export');
-  expect(json.licenses).toMatchObject([{ previous_key_hint: '4F2A' }]);
+  expect(json.licenses).toMatchObject([{ previous_key_hint: '4F2A', events: [{ type: 'license.issued' }] }]);
 });
