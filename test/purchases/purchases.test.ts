@@ -172,6 +172,7 @@ describe('a report', () => {
   test('may have an id of 200 characters, and an id with quotes, slashes or letters beyond ASCII', async () => {
     for (const transaction_id of [
       'x'.repeat(200),
+      '😀'.repeat(200),
       "';drop/**/table/**/purchase;--",
       'Käufer/№:1',
       '__proto__',

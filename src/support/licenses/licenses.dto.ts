@@ -1,6 +1,7 @@
 import type { LicenseQuery } from '../../activation/license-overview.js';
 import type { OnExpiry } from '../../core/config.js';
 import { oneOf, optional, textField } from '../../core/field.js';
+import { characterCount } from '../../core/text.js';
 import { emailField } from '../../fields/email.js';
 import { licenseKeyOrPreviousField } from '../../fields/license-key.js';
 import { expiryField, machinesAllowedField, onExpiryField } from '../../fields/license-terms.js';
@@ -18,7 +19,7 @@ const CHANGE_MEMBERS = ['machines_allowed', 'expires_at', 'status', 'on_expiry',
 
 // Staff paste transaction ids from other systems. The search accepts any text that is not too long, also with spaces.
 const searchedTransactionId = textField('must be a transaction id', (text) =>
-  text !== '' && text.length <= MAX_TRANSACTION_ID_LENGTH ? text : null,
+  text !== '' && characterCount(text) <= MAX_TRANSACTION_ID_LENGTH ? text : null,
 );
 
 /** Body of `POST /support/api/licenses/search`: exactly one of its members. */
