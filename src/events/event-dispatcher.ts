@@ -5,6 +5,7 @@ import { DataSource } from 'typeorm';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { AppLogger } from '../core/logger.js';
+import { waitAtShutdown } from '../core/shutdown-wait.js';
 import { isTemporaryDatabaseError } from '../database/temporary-errors.js';
 import { DatabaseUrl, jobsPool } from '../database/data-source.js';
 import { queryPrepared } from '../database/sql.js';
@@ -17,8 +18,6 @@ import { EVENT_TIMES } from './outgoing-event.js';
 const CONCURRENT_EVENTS = 16;
 /** At the shutdown, events that are still being sent after this time are left to another instance. */
 const SHUTDOWN_GRACE_MS = 1_500;
-/** The longest time that a shutdown waits for the last round, which ends only when the database answers. */
-const SHUTDOWN_WAIT_MS = 2_000;
 
 /**
  * Sends the events that `record_event` of the database recorded (docs/decisions/0050). Every instance with EVENTS_URL does so. The
@@ -55,7 +54,7 @@ export class EventDispatcher implements OnApplicationBootstrap, BeforeApplicatio
     const [startedAt, deliveredBefore] = [performance.now(), this.#delivered];
     this.#stop.abort();
     const abandon = setTimeout(() => this.#abandon.abort(), SHUTDOWN_GRACE_MS);
-    await Promise.race([this.#ended, wait(SHUTDOWN_WAIT_MS, undefined, { ref: false })]);
+    await waitAtShutdown(this.#ended);
     clearTimeout(abandon);
     const milliseconds = Math.round(performance.now() - startedAt);
     this.log.info('events ended', { done: this.#delivered - deliveredBefore, milliseconds });

@@ -6,6 +6,7 @@ import type pg from 'pg';
 import { ConfigError } from '../core/config-error.js';
 import { errorFields, AppLogger } from '../core/logger.js';
 import { LibraryOutput } from '../core/library-output.js';
+import { waitAtShutdown } from '../core/shutdown-wait.js';
 import { DatabaseUrl, jobsPool } from '../database/data-source.js';
 import { OutageLog } from '../database/outage-log.js';
 import { execute } from '../database/sql.js';
@@ -27,8 +28,6 @@ const JOB_POLL_INTERVAL_MS = 2_000;
 const UNLOCK_INTERVAL_MS = 5_000;
 /** When a worker pool shuts down, jobs that still run after this time are aborted. They are tried again later. */
 const SHUTDOWN_GRACE_MS = 1_500;
-/** The longest time that a shutdown waits for the worker pools: they end only when the database answers. */
-const SHUTDOWN_WAIT_MS = 2_000;
 /** The delay before an ended worker pool is started again. */
 const RESTART_DELAY_MS = 1_000;
 
@@ -103,8 +102,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     const shutdowns = Object.values(this.#workerPools).map(async (workerPool) =>
       workerPool.gracefulShutdown(),
     );
-    const ended = Promise.allSettled([...shutdowns, this.#allPoolsEnded]);
-    await Promise.race([ended, wait(SHUTDOWN_WAIT_MS, undefined, { ref: false })]);
+    await waitAtShutdown(Promise.allSettled([...shutdowns, this.#allPoolsEnded]));
     const milliseconds = Math.round(performance.now() - startedAt);
     this.log.info('jobs ended', { done: this.#completedJobs - completedBefore, milliseconds });
   }

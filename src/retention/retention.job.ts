@@ -1,14 +1,12 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { Cron } from '@nestjs/schedule';
 import { AppLogger } from '../core/logger.js';
+import { waitAtShutdown } from '../core/shutdown-wait.js';
 import { ErasureService } from '../erasure/erasure.service.js';
 import { RetentionService, type RetentionReport } from './retention.service.js';
 
 /** Time limit of `RetentionService.run`, and of the erasures after it: a connection lost without an error blocks no later run. */
 const STEP_TIMEOUT_MS = 30 * 60_000;
-/** The longest time that a shutdown waits for a run in progress. */
-const SHUTDOWN_WAIT_MS = 2_000;
 
 /**
  * Runs the retention five minutes after midnight (UTC) and every hour after that, so that an outage at midnight delays it by
@@ -31,9 +29,9 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
     this.run();
   }
 
-  // A run that takes longer than SHUTDOWN_WAIT_MS ends with the process. Each step can be interrupted; the next run repeats it.
+  // A run that takes longer ends with the process. Each step can be interrupted; the next run repeats it.
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.race([this.whenIdle(), wait(SHUTDOWN_WAIT_MS, undefined, { ref: false })]);
+    await waitAtShutdown(this.whenIdle());
   }
 
   /** Resolves when no run is in progress. */
