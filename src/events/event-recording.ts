@@ -10,7 +10,7 @@ export async function startRecording(dataSource: DataSource, now: Date): Promise
 }
 
 /**
- * Turns the recording of events off, and then deletes those that are stored. If the command is interrupted, its repetition deletes the
+ * Turns the recording of events off, and then deletes the stored ones. If the command is interrupted, its repetition deletes the
  * rest. @returns the number of deleted events
  */
 export async function stopRecording(dataSource: DataSource, audit: AuditContext, now: Date): Promise<number> {

@@ -63,7 +63,7 @@ export async function listEvents(
 }
 
 /**
- * Lets the selected events be sent again, also those that were delivered: with the same id, in their order, with all attempts.
+ * Lets the selected events be sent again, also delivered ones: with the same id, in their order, with all attempts.
  * @returns the number of events
  */
 export async function resendEvents(

@@ -64,11 +64,10 @@ export async function requireKeySettingsOfDatabase(
   { isStart = false } = {},
 ): Promise<void> {
   const { isStored, isPrefixStored, fault } = await checkKeySettings(database, keys, config);
-  const isKnown = isStored && !fault;
-  if (isKnown && (isPrefixStored || !isStart)) return;
+  if (!fault && isStored && (isPrefixStored || !isStart)) return;
   if (!fault && !(await mayBeSettingsOfDatabase(database, keys))) {
     // The secret is right, and no license key proves the prefix: all may have been imported with their keys.
-    if (isKnown) return;
+    if (isStored) return;
     throw new ConfigError(
       `${secretName(config)} is not the secret with which this database was made, or LICENSE_KEY_PREFIX is not ${keys.prefix} there: ` +
         `use those, or read ${SECRETS_PAGE} if the secret is lost.`,
@@ -99,8 +98,8 @@ export async function acceptSecret(
   });
 }
 
-// A database of an earlier version has licenses and no check value. Then the settings must derive the key of at least one of the
-// licenses with the highest ids. They are refused if all of them were imported with license keys, which no secret derives.
+// A database of an earlier version has licenses, and no check value or no prefix. Then the settings must derive the key of at least
+// one of the licenses with the highest ids. They do not if all of them were imported with license keys, which no secret derives.
 async function mayBeSettingsOfDatabase(database: SqlConnection, keys: LicenseKeys): Promise<boolean> {
   const licenses = await queryRows<Pick<License, 'id' | 'key_generation' | 'key_hash'>>(
     database,

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { CLOCK_TOLERANCE_MS, rfc3339 } from '../core/clock.js';
+import { isHttpsWithHost } from '../keys/manifests/manifest-content.js';
 import {
   alsoAvailable,
   canonicalVersion,
@@ -95,11 +96,7 @@ export function refuseUnpublishable(next: ManifestContent, context: PublishConte
     `This manifest was issued at ${next.issued_at}, which is in the future: correct the clock of the machine that signed it, and sign again.`,
   );
   const urls = [next, ...next.also_available].map(({ dmg }) => dmg.url);
-  // A browser takes the path of `https:///host/` for the host, and other clients refuse the whole manifest.
-  refuseIf(
-    !urls.every((url) => /^https:\/\/[^/]/.test(url)),
-    'Every url of a manifest must begin with https:// and a host.',
-  );
+  refuseIf(!urls.every(isHttpsWithHost), 'Every url of a manifest must begin with https:// and a host.');
   // The manifest is public.
   refuseIf(urls.some(hasCredentials), 'No url of a manifest may hold a user name or a password.');
   refuseIf(

@@ -118,7 +118,8 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
       await execute(manager, 'select pg_advisory_xact_lock($1)', [LOCKS.publish]);
       // The manifests are read over the connection of this transaction: all others of the pool may be waiting for the lock.
       const published = await readAllPublished(manager);
-      if (this.refuse(document, content, published, isWithdrawal)) return;
+      const isRepeated = this.checkAgainst(published, document, content, isWithdrawal);
+      if (isRepeated) return;
       const sequence = String(content.sequence);
       await manager.insert(Manifest, { sequence, signed, signatures, published_at: now });
       const before = published.live && auditNames(published.live.content);
@@ -135,7 +136,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
   async checkPublishable(document: unknown, isWithdrawal = false): Promise<ManifestContent> {
     const content = this.verify(document);
     await this.refresh();
-    this.refuse(document, content, this, isWithdrawal);
+    this.checkAgainst(this, document, content, isWithdrawal);
     return content;
   }
 
@@ -151,10 +152,10 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
    * Checks a verified manifest against the published ones.
    * @returns whether exactly this manifest is live, so that its publication changes nothing @throws PublishError
    */
-  private refuse(
+  private checkAgainst(
+    { live, versions }: Published,
     document: unknown,
     content: ManifestContent,
-    { live, versions }: Published,
     isWithdrawal: boolean,
   ): boolean {
     const isRepeated = live?.body === bodyOf(readDocument(document));

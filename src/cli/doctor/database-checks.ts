@@ -131,7 +131,8 @@ async function checkContent(context: CommandContext, report: Report): Promise<vo
   const manifests = await loadManifestService(context);
   const warnings = await createWarningsService(context, manifests);
   const texts = warnings.derive(await warnings.readState());
-  // A contradiction is a failure here, because a setting must be corrected. A wrong secret or prefix was reported before, as a failure too.
+  // A contradiction is a failure here, because a setting must be corrected. A wrong secret or prefix was reported before, as a failure
+  // too.
   const contradictions = findManifestContradictions(manifests.live, context.config);
   for (const text of texts) if (!contradictions.includes(text)) report.warn('warning', text);
   for (const text of contradictions) report.fail('manifest', new ConfigError(text));

@@ -1,5 +1,6 @@
 import { Option } from 'commander';
 import { publicKeyFromX } from '../../keys/ed25519/ed25519.js';
+import { isHttpsWithHost } from '../../keys/manifests/manifest-content.js';
 import { Invalid, oneOf, textField, wholeNumber as wholeNumberField, type Field } from '../../core/field.js';
 import { hasVisibleCharacter, visibleLine } from '../../core/text.js';
 import { appVersionField } from '../../fields/app-version.js';
@@ -60,9 +61,8 @@ export const actorName = fieldOption(
 /** Reads the download address of a disk image. The server publishes only https URLs. */
 export const imageUrl = fieldOption(
   '--url',
-  textField('must be an https URL', (text) =>
-    /^https:\/\/[^/]/.test(text) && URL.canParse(text) ? text : null,
-  ).parse,
+  textField('must be an https URL', (text) => (isHttpsWithHost(text) && URL.canParse(text) ? text : null))
+    .parse,
 );
 
 /** Reads a file descriptor for input, so 1 and 2 (standard output and standard error) are refused. */

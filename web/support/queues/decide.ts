@@ -75,8 +75,9 @@ function prepare(targets: readonly Target[], decision: Decision, reason: string)
   const requests = targets.map((target) => async () => {
     try {
       if (lasting !== undefined) throw lasting;
-      // After a sign-out the service refuses it.
-      if (![staff, undefined].includes(staffId())) throw new ApiError(412, 'another_person', '');
+      // After a sign-out `current` is undefined, and the service refuses the request.
+      const current = staffId();
+      if (current !== undefined && current !== staff) throw new ApiError(412, 'another_person', '');
       outcomes.push(await send(target, decision, reason, staff));
     } catch (error) {
       if (error instanceof ServiceUnavailable || isSignedOut(error)) lasting = error;
