@@ -23,6 +23,7 @@ export const AREAS = {
       ...unitTests(
         'license-token',
         'mailed-secrets',
+        'previous-key',
         'publish',
         'rotation',
         'signed-manifest',

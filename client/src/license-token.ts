@@ -88,8 +88,9 @@ export class TokenReader {
   /** False if the token or this computer names no machine: a machine id that cannot be read must not stop the application. */
   async isOfAnotherMachine(license: StoredLicense): Promise<boolean> {
     const { claims } = this.read(license);
-    const mch = claims && (await this.thisMachine());
-    return mch !== undefined && claims?.mch !== mch;
+    if (!claims) return false;
+    const mch = await this.thisMachine();
+    return mch !== undefined && claims.mch !== mch;
   }
 }
 

@@ -5,6 +5,7 @@ import { readLicenseAnswer } from '../../client/src/answers.js';
 import { asObject, parseObject } from '../../client/src/json.js';
 import { machineDigest, readToken } from '../../client/src/license-token.js';
 import { LicenseProblem, ServiceUnreachable } from '../../client/src/problem.js';
+import { readMachineId } from '../../client/src/machine-id.js';
 import { withDefaults, type ClientOptions } from '../../client/src/options.js';
 import type { State } from '../../client/src/state.js';
 import { readState, writeState } from '../../client/src/state-file.js';
@@ -189,6 +190,12 @@ describe('the options of an application', () => {
     expect(environment).toBe(process.env);
     expect(random).toBe(Math.random);
     expect(Math.abs(clock.now() - Date.now())).toBeLessThan(86_400_000);
+  });
+
+  test('may lack the machine id: it is read from this computer', async () => {
+    const resultOf = (id: Promise<string>) => id.catch(String); // Some computers have no id that can be read.
+    const { machineId } = withDefaults({ ...OPTIONS, machineId: undefined });
+    expect(await resultOf(machineId())).toBe(await resultOf(readMachineId(process.env)));
   });
 
   test('need no callbacks', () => {

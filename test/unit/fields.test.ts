@@ -6,6 +6,8 @@ import { emailField } from '../../src/fields/email.js';
 import { expiryField, expiryTextField, machinesAllowedField } from '../../src/fields/license-terms.js';
 import { licenseKeyField } from '../../src/fields/license-key.js';
 import { machineIdField } from '../../src/fields/machine-id.js';
+import { MAX_TRANSACTION_ID_LENGTH } from '../../src/fields/max-transaction-id-length.js';
+import { transactionIdField } from '../../src/fields/transaction-id.js';
 import { readOpenApi } from '../support/http/openapi.js';
 
 const { min, max } = MACHINES_ALLOWED;
@@ -19,6 +21,8 @@ describe('a field gives the canonical value', () => {
     [expiryField, '2027-01-04', new Date('2027-01-04T00:00:00Z')],
     [expiryTextField, 'never', 'never'],
     [machinesAllowedField, max, max],
+    [transactionIdField, 'txn_1', 'txn_1'],
+    [transactionIdField, '𠮷'.repeat(MAX_TRANSACTION_ID_LENGTH), '𠮷'.repeat(MAX_TRANSACTION_ID_LENGTH)],
     [optional(emailField), undefined, undefined],
     [oneOf(['keep', 'stop']), 'stop', 'stop'],
   ])('%#: for the input %j', (field, input, value) => expect(field.parse(input)).toEqual(value));
@@ -38,6 +42,21 @@ describe('a field refuses', () => {
     ],
     [textField('must be short', () => new Invalid('must be shorter')), 'long', 'must be shorter'],
   ])('%#: %j', (field, input, sentence) => expect(field.parse(input)).toEqual(new Invalid(sentence)));
+
+  test.each([
+    '',
+    ' txn_1',
+    'txn_1 ',
+    'txn 1',
+    'txn\t1',
+    'txn_1\x7f',
+    '\x01',
+    'x'.repeat(MAX_TRANSACTION_ID_LENGTH + 1),
+  ])('the id of a transaction: %j', (text) =>
+    expect(transactionIdField.parse(text)).toEqual(
+      new Invalid(`must be a string of 1 to ${MAX_TRANSACTION_ID_LENGTH} characters, without spaces`),
+    ),
+  );
 
   test.each(['', '-1', '1.0', '1e3', '0', '100001', ' 7'])(
     'the number of machines as text, in an option or an imported file: %j',

@@ -48,7 +48,7 @@ const versionsOf = (...published: ManifestContent[]) => {
 const publish = (
   content: ManifestContent,
   published: ManifestContent[] = [live],
-  { isWithdrawal = false, now = NOW } = {},
+  { isWithdrawal = false, isRepeated = false, now = NOW } = {},
 ) => {
   const liveContent = published.at(-1);
   refuseUnpublishable(content, {
@@ -57,6 +57,7 @@ const publish = (
     product: PRODUCT,
     now,
     isWithdrawal,
+    isRepeated,
   });
 };
 
@@ -94,6 +95,12 @@ describe('may be published', () => {
   });
 });
 
+test('the live manifest may be published again, with which a lost answer is repeated, but not once it expired', () => {
+  publish(live, [live], { isRepeated: true });
+  const expired = { isRepeated: true, now: new Date(live.expires_at) };
+  expect(() => publish(live, [live], expired)).toThrow('This manifest expired');
+});
+
 describe('is refused', () => {
   const versionWithoutHttps = {
     version: '1.0',
@@ -125,6 +132,11 @@ describe('is refused', () => {
       'a url without a host',
       'Every url of a manifest must begin with https:// and a host.',
       { ...next, dmg: { ...next.dmg, url: 'https:///dl.example.com/App.dmg' } },
+    ],
+    [
+      'a url with https after its beginning',
+      'Every url of a manifest must begin with https:// and a host.',
+      { ...next, dmg: { ...next.dmg, url: 'http://dl.example.com/https://dl.example.com/App.dmg' } },
     ],
     [
       'an older version with a url without https',
