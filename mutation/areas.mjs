@@ -139,7 +139,13 @@ export const AREAS = {
     mutate: ['src/licenses/*.ts', '!src/licenses/{license-end,license.rules}.ts', ...WITHOUT_DECLARATIONS],
     // Left out: tests that run commands in separate processes, which run the build and so contain no mutant.
     tests: [
-      ...tests('activation/replaced', 'faults/clock-jump', 'licenses/import-rows', 'licenses/service'),
+      ...tests(
+        'activation/replaced',
+        'faults/clock-jump',
+        'licenses/import-rows',
+        'licenses/key-settings',
+        'licenses/service',
+      ),
       ...tests(
         'license-portal/former-holder',
         'purchases/purchases',
