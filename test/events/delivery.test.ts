@@ -44,6 +44,7 @@ const firstEventOf = async (license_id: string) =>
       attempts: number;
       last_error: string | null;
       next_attempt_at: Date;
+      delivered_at: Date | null;
       given_up_at: Date | null;
     }>('select * from outgoing_event where license_id = $1 order by position limit 1', [license_id])
   )[0]!;
@@ -170,6 +171,19 @@ test('after about four days an event is given up with a warning, the next event 
   expect(await service.sql(`select actor, change from audit_event where action = 'events.resend'`)).toEqual([
     { actor: 'cli', change: { events: 1 } },
   ]);
+});
+
+test('an event that its last attempt delivers is not given up', async () => {
+  const { receiver } = sending;
+  receiver.answering = () => 503;
+  const { license_id } = await service.issue();
+  await untilFailed(license_id, 1);
+  await service.sql('update outgoing_event set attempts = $1', [MAX_ATTEMPTS - 1]);
+  receiver.answering = () => 204;
+  service.clock.advance(HOUR_MS);
+  await untilSent(service);
+  const { delivered_at, given_up_at } = await firstEventOf(license_id);
+  expect({ delivered_at, given_up_at }).toEqual({ delivered_at: service.clock.now(), given_up_at: null });
 });
 
 test('the status reports the reason of a failing event, also if a later event was given up', async () => {
