@@ -1,5 +1,4 @@
 import { test } from '@jest/globals';
-import { SchedulerRegistry } from '@nestjs/schedule';
 import fc from 'fast-check';
 import { rfc3339 } from '../../src/core/clock.js';
 import { runs } from '../fuzz/fuzz.js';
@@ -18,11 +17,6 @@ import { PURCHASE_SETTINGS } from '../support/http/webhook.js';
 const checkScenarios = (count: number, scenarios: fc.Arbitrary<CommandTemplate[][]>) =>
   fc.assert(fc.asyncProperty(scenarios, runScenario), runs(count));
 
-/** Stops the retention job, which follows the clock of the system: the model applies retention only in its own commands. */
-async function stopScheduledJobs({ app }: Service): Promise<void> {
-  for (const job of app.get(SchedulerRegistry).getCronJobs().values()) await job.stop();
-}
-
 /** Two instances with one database, as behind a load balancer. */
 const instances: Service[] = [];
 const environment = {
@@ -38,10 +32,8 @@ const { databaseUrl, dataDir } = one;
 const restartSecond = async () => {
   await instances.splice(1)[0]?.close();
   instances.push(await Service.start({ environment, clock, databaseUrl, dataDir }));
-  await stopScheduledJobs(instances[1]!);
 };
 await restartSecond();
-await stopScheduledJobs(one);
 
 let scenarioCount = 0;
 async function runScenario(batches: CommandTemplate[][]): Promise<void> {

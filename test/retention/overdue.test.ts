@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { SchedulerRegistry } from '@nestjs/schedule';
 import { DAY_MS } from '../../src/core/clock.js';
 import { LOCKS } from '../../src/database/locks.js';
 import { createOldestDueQuery } from '../../src/retention/deletion.js';
@@ -124,6 +125,19 @@ test.each(RULES)('the query for the oldest due row of $table uses an index', asy
   else expect(plan).toMatch(/Index Cond|Recheck Cond/);
 });
 
+test('a run is scheduled for the fifth minute of each hour', async () => {
+  const [job] = service.app.get(SchedulerRegistry).getCronJobs().values();
+  const times = job!.nextDates(2).map(({ minute, second }) => [minute, second]);
+  expect(times).toEqual([
+    [5, 0],
+    [5, 0],
+  ]);
+  const before = await harness.count('retention_run');
+  await job!.fireOnTick();
+  await service.app.get(RetentionJob).whenIdle();
+  expect(await harness.count('retention_run')).toBe(before + 1);
+});
+
 describe('a retention run that never finishes', () => {
   /** Runs the scheduled job at this time. */
   async function runAt(time: number): Promise<void> {
@@ -134,7 +148,10 @@ describe('a retention run that never finishes', () => {
   }
   const START = Date.parse('2026-11-20T13:00:00Z');
   // `mooring status` uses the system clock, and would warn that tables were last rewritten too long ago: at the time of the test.
-  beforeEach(() => service.sql('delete from retention_run; delete from file_rewrite'));
+  // It would also report the `fleet_week` of this file as overdue, two years after the day in the test.
+  beforeEach(() =>
+    service.sql('delete from retention_run; delete from file_rewrite; delete from fleet_week'),
+  );
 
   /** Creates a trigger that executes a statement when a run records its end. */
   const onFinish = (statement: string) =>
