@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { createProgram } from '../../src/cli/program.js';
-import { Publisher, PUBLISH, signArgs, type Run } from '../support/processes/cli-harness.js';
+import { inDays, Publisher, PUBLISH, signArgs, type Run } from '../support/processes/cli-harness.js';
 import { Service } from '../support/harness.js';
 
 const EMAIL = 'ada@example.com';
@@ -63,7 +63,7 @@ async function runEach(): Promise<Record<string, unknown>> {
   await run('manifest', 'show');
   publisher.writeDocument('2.json', await run(...signArgs('1.1.0')));
   await publisher.publish('2.json');
-  await run('manifest', 'refresh', '--key', 'two.pem', '--expires', '2027-08-01');
+  await run('manifest', 'refresh', '--key', 'two.pem', '--expires', inDays(200));
   await run('manifest', 'withdraw', '--key', 'two.pem');
   await run('status');
   await run('doctor');

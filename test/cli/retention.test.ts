@@ -167,7 +167,7 @@ describe('a day in the future', () => {
   });
 
   test('is accepted in development', async () => {
-    const run = await terminal.json([...RUN, '--as-of', '2030-01-01']);
+    const run = await terminal.json([...RUN, '--as-of', FUTURE]);
     expect(run).toMatchObject({ telemetry_rows_moved: 5, deleted: { telemetry: 20 } });
     expect(await harness.count('telemetry')).toBe(0);
   });

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
+import { openapi } from '../support/http/openapi.js';
 import { createDatabase, Service } from '../support/harness.js';
 import { labelsOf, scrapeText } from '../support/http/scrape.js';
 
@@ -80,6 +81,12 @@ test('names have the prefix mooring_, and only counters end in _total', () => {
   }
 });
 
+/** Expects that each route of an expression such as `/v1/(activate|heartbeat)` exists. */
+function expectRoutes(pattern: string): void {
+  const [, before, names] = /^([^(]*)\(([^)]*)\)$/.exec(pattern)!;
+  for (const name of names!.split('|')) expect(Object.keys(openapi.paths)).toContain(`${before}${name}`);
+}
+
 /** Expects that each metric and label of an expression exists. @returns the metrics */
 function expectExisting(expr: string): Metric[] {
   const names = expr.match(/\bmooring_\w+/g) ?? [];
@@ -93,6 +100,7 @@ function expectExisting(expr: string): Metric[] {
       // Each value that a rule leaves out exists, because a wrong name would leave out nothing.
       for (const excluded of operator === '!~' ? value!.split('|') : [])
         expect([...values!].filter((each) => new RegExp(`^(?:${excluded})$`).test(each))).not.toEqual([]);
+      if (label === 'route' && operator === '=~') expectRoutes(value!);
     }
   }
   for (const [, by] of expr.matchAll(/\bby \(([^)]*)\)/g)) {

@@ -38,11 +38,16 @@ const asInApi = ({ erasure_id: id, ...rest }: { erasure_id: string }) => ({ id, 
 const request = (email: string, ...more: string[]) =>
   terminal.json(['erasure', 'request', email, ...REASON, ...more]);
 const rows = async (sql: string) => (await client.query(sql)).rows as Record<string, unknown>[];
-const day = (daysFromNow: number) => new Date(Date.now() + daysFromNow * DAY_MS).toISOString().slice(0, 10);
+/** The day of the first request, which these tests are about. */
+let today = '';
+const day = (daysLater: number) =>
+  new Date(Date.parse(today) + daysLater * DAY_MS).toISOString().slice(0, 10);
 const emailOfLicense = async () => (await rows('select email from license'))[0]!['email'];
 
 test('a request of staff is due at once, and waits until a command carries it out', async () => {
   const erasure = await request(' Ada@Example.com ', '--as', 'grace');
+  today = String((await rows('select received_on::text from erasure_request'))[0]!['received_on']);
+  expect(Math.abs(Date.now() - Date.parse(today))).toBeLessThan(2 * DAY_MS);
   expect(erasure).toMatchObject({
     email: 'ada@example.com',
     asked_by: 'staff',

@@ -126,14 +126,12 @@ async function requestStalledCodes(count: number): Promise<string[]> {
 describe('while code mails wait for a mail server that does not respond', () => {
   const WAITING_CODES = 20;
 
-  test('the key of a purchase is mailed before all of them', async () => {
-    const waiting = await requestStalledCodes(WAITING_CODES);
+  test('the key of a purchase is mailed meanwhile, because at most one worker is busy with code mails', async () => {
+    await requestStalledCodes(WAITING_CODES);
     const emails = Array.from({ length: 8 }, () => `buyer-${newEmail()}`);
     for (const email of emails) await harness.sell(email);
     await Promise.all(emails.map((email) => harness.smtp.untilAccepted(({ to }) => to.includes(email))));
-    expect(harness.smtp.accepted.filter(({ to }) => waiting.includes(to[0]!))).toEqual([]);
     expect(await countCodeJobs()).toBeGreaterThanOrEqual(WAITING_CODES);
-    // At most one worker is busy with a code mail.
     expect(await countCodeJobs('locked_by is not null')).toBeLessThanOrEqual(1);
   });
 

@@ -167,7 +167,7 @@ class Timers(unittest.TestCase):
         timers.set("replaced", lambda: order.append("replaced"), 0.5 * HOUR)
         timers.set("second", lambda: order.append("second"), 40)
         timers.set("replaced", lambda: order.append("first"), 1)
-        timers.set("cleared", lambda: order.append("cleared"), 5)
+        timers.set("cleared", lambda: order.append("cleared"), 50)
         timers.clear("cleared")
         timers.set("fails", fail, 10)
         timers.set("exits", sys.exit, 20)

@@ -4,7 +4,13 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { describe, expect, test } from '@jest/globals';
 import type { SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
-import { Publisher, PUBLISH, UNREACHABLE_URL, signArgs } from '../../support/processes/cli-harness.js';
+import {
+  inDays,
+  Publisher,
+  PUBLISH,
+  UNREACHABLE_URL,
+  signArgs,
+} from '../../support/processes/cli-harness.js';
 import { makeCertificate } from '../../support/certificate.js';
 import { FakeClock, Service } from '../../support/harness.js';
 import { startFakeServer } from '../../manifest/fake-manifest-server.js';
@@ -140,7 +146,7 @@ describe('without PUBLIC_URL and a database', () => {
     const settings = { env: { ...env, STAFF_TOKEN: 'x' } };
     expect((await terminal.json(signArgs('1.0.0', '--first'), settings)).signatures).toHaveLength(1);
     for (const args of [
-      ['manifest', 'refresh', '--previous', 'first.json', '--key', 'two.pem', '--expires', '2027-08-01'],
+      ['manifest', 'refresh', '--previous', 'first.json', '--key', 'two.pem', '--expires', inDays(200)],
       ['manifest', 'verify', 'first.json'],
       ['manifest', 'show', 'first.json'],
     ])
@@ -189,7 +195,7 @@ test('a manifest can be sent as it is with curl, and one of over 256 KiB is refu
   const authorization = `Bearer ${terminal.env['STAFF_TOKEN']}`;
   const send = (body: unknown, query = '') =>
     service.call('POST', `/support/api/manifests${query}`, body, { authorization });
-  const refresh = await terminal.json(['manifest', 'refresh', '--key', 'two.pem', '--expires', '2027-08-01']);
+  const refresh = await terminal.json(['manifest', 'refresh', '--key', 'two.pem', '--expires', inDays(200)]);
   const sent = await send(refresh, '?dry_run=true');
   expect(sent).toMatchObject({ status: 200, json: { live: { sequence: 3 }, next: { sequence: 4 } } });
   const { live, next } = (await send(refresh)).json;
@@ -215,7 +221,7 @@ test('a manifest can be sent as it is with curl, and one of over 256 KiB is refu
   expect((await send(refresh, '?dry_run=yes')).json.errors).toEqual([
     { pointer: '/dry_run', detail: 'must be one of true, false' },
   ]);
-  const later = await terminal.json(['manifest', 'refresh', '--key', 'two.pem', '--expires', '2027-09-01']);
+  const later = await terminal.json(['manifest', 'refresh', '--key', 'two.pem', '--expires', inDays(230)]);
   expect(await send(later, '?dryrun=true')).toMatchObject({
     status: 422,
     json: { errors: [{ pointer: '', detail: 'may only have the parameters withdraw, dry_run' }] },

@@ -13,6 +13,7 @@ import {
   PUBLISH,
   signArgs,
   type Run,
+  inDays,
 } from '../../support/processes/cli-harness.js';
 import { createDatabase } from '../../support/harness.js';
 import { readPrivateKey, openManifests, offerOf } from '../../manifest/hand-signed-manifests.js';
@@ -20,8 +21,6 @@ import { expectInvalidAfterAnyChange, expectVerifiedByOpenssl } from '../../mani
 import { afterThisFile } from '../../support/of-this-file.js';
 import { query } from '../../support/databases/replica-harness.js';
 
-const DAY_MS = 86_400_000;
-const inDays = (days: number) => new Date(Date.now() + days * DAY_MS).toISOString().replace(/\.\d+/, '');
 const JANUARY_2025 = '2025-01-04T00:00:00Z';
 const JANUARY_2027 = '2027-01-04T00:00:00Z';
 

@@ -9,8 +9,8 @@ import {
 } from '../../support/processes/cli-harness.js';
 import { startFakeServer } from '../../manifest/fake-manifest-server.js';
 
-/** One day more than a leap year, the longest usual time until an expiry or a minimum. */
-const IN_367_DAYS = new Date(Date.now() + 367 * 86_400_000).toISOString().slice(0, 10);
+/** More than a leap year, the longest usual time until an expiry or a minimum, also if this file is still run the day after. */
+const IN_368_DAYS = new Date(Date.now() + 368 * 86_400_000).toISOString().slice(0, 10);
 const IN_365_DAYS = new Date(Date.now() + 365 * 86_400_000).toISOString().slice(0, 10);
 const MINIMUM = ['--minimum-license-expiry', '2027-01-04'];
 
@@ -72,16 +72,16 @@ describe('sign refuses, and signs with the option that the refusal names:', () =
     [
       'a minimum over a year ahead',
       '--high-minimum',
-      `Version 1.1.0 would be only for licenses that expire not before ${IN_367_DAYS}T00:00:00Z, over a year ahead: copies of it would stop on every other license, also on one that is bought today for a year.`,
+      `Version 1.1.0 would be only for licenses that expire not before ${IN_368_DAYS}T00:00:00Z, over a year ahead: copies of it would stop on every other license, also on one that is bought today for a year.`,
       'Next.dmg',
-      ['--minimum-license-expiry', IN_367_DAYS],
+      ['--minimum-license-expiry', IN_368_DAYS],
     ],
     [
       'an expiry over a year ahead',
       '--long-expiry',
-      `The manifest would expire at ${IN_367_DAYS}T00:00:00Z, over a year ahead: until then, an attacker can offer clients this version in place of later ones.`,
+      `The manifest would expire at ${IN_368_DAYS}T00:00:00Z, over a year ahead: until then, an attacker can offer clients this version in place of later ones.`,
       'Next.dmg',
-      [...MINIMUM, '--expires', IN_367_DAYS],
+      [...MINIMUM, '--expires', IN_368_DAYS],
     ],
   ];
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
+import { DAY_MS } from '../../../src/core/clock.js';
 import { publicJwk } from '../../../src/keys/ed25519/ed25519.js';
 import type { SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
 import { temporaryFolder } from '../folders.js';
@@ -133,6 +134,9 @@ function parsed(line: string): unknown {
 /** The settings of a publisher's machine, on which there is no server and no database. */
 export const WITHOUT_SERVER = { DATABASE_URL: undefined, DATA_DIR: '/nonexistent' };
 export const PASSPHRASE = 'correct horse';
+/** The time in this many days, as `--expires` takes it. Commands use the clock of the machine. */
+export const inDays = (days: number) =>
+  new Date(Date.now() + days * DAY_MS).toISOString().replace(/\.\d+/, '');
 export const imageUrl = (version: string) => `https://dl.example.com/App-${version}.dmg`;
 
 /** A file that `manifest sign` takes for a disk image: its last 512 bytes begin with `koly`. */
