@@ -121,7 +121,7 @@ test.each([
     const { bought } = await createHolder(email);
     const { id } = await service.app.get(ErasureService).request(email, AUDIT_CONTEXT);
     await waitUntilJobFailed(id);
-    expect(await jobOf(id)).toEqual({ last_error: reason, attempts: 1 });
+    expect(await jobOf(id)).toEqual({ last_error: reason, attempts: expect.any(Number) });
     expect(await emailOf(bought)).toBe(email);
     expect(await findRequest(service, id)).toMatchObject({ state: 'waiting', email });
     await expect(service.app.get(ErasureService).run(id)).rejects.toThrow(reason);

@@ -5,7 +5,7 @@ import { SignInCodes } from '../../src/license-portal/sign-in-codes.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { runs } from '../fuzz/fuzz.js';
-import { activation, AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
+import { activation, AUDIT_CONTEXT, Service } from '../support/harness.js';
 import { Browser } from '../license-portal/harness.js';
 import { afterThisFile } from '../support/of-this-file.js';
 import { StatementGates, type GatedAnswer } from '../support/statement-gates.js';
@@ -25,6 +25,9 @@ const OPERATIONS = [
   'erase the holder',
 ] as const;
 type Name = (typeof OPERATIONS)[number];
+
+/** Far ahead, so that no job of an erasure is due for the clock of the database, which the job worker uses. */
+const NOW = '2096-02-10T12:00:00Z';
 
 let cases = 0;
 const service = await Service.start();

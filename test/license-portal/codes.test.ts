@@ -282,15 +282,6 @@ test('requests that fail because of the database do not use up the codes of the 
   }
 });
 
-test('no code is mailed to the address of an erased license', async () => {
-  const email = 'erased@example.com';
-  const { license_id } = await service.issue({ email });
-  await service.sql('update license set email = null where id = $1', [license_id]);
-  await new Browser(service).call('POST', '/session/code', { email });
-  await waitForJobs(service, 'mail_sign_in_code');
-  expect(await mailedCodes(service, email)).toEqual([]);
-});
-
 test('a holder can still sign in with a key if no more codes are mailed to their address on this day', async () => {
   const license = await service.issue({ email: 'waiting@example.com' });
   const request = () => new Browser(service).call('POST', '/session/code', { email: license.email });

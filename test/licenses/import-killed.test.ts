@@ -33,15 +33,15 @@ const countLicenses = async () =>
   (await service.sql<{ count: number }>('select count(*)::int from license'))[0]!.count;
 
 /**
- * Starts the import, waits until it has stored another batch, and kills it at a random moment after that.
+ * Starts the import, waits until it has stored another batch, and kills it after a delay.
  * @returns its exit code; null if it was killed before its end
  */
-async function importAndKill(file: string): Promise<number | null> {
+async function importAndKill(file: string, delayMs: number): Promise<number | null> {
   const before = await countLicenses();
   const child = terminal.start(CLI, ['license', 'import', file, '--from', 'gumroad']);
   const ended = Promise.all([once(child, 'close'), text(child.stdout!), text(child.stderr!)]);
   while (child.exitCode === null && (await countLicenses()) === before) await wait(10);
-  await wait(randomInt(MAX_DELAY_MS));
+  await wait(delayMs);
   child.kill('SIGKILL');
   const [[code]] = await ended;
   return code as number | null;
@@ -52,8 +52,9 @@ test('an import that is killed is continued by starting it again: no license is 
   const file = makeExport('gumroad', { rows: ROWS, seed }) as { text: string; licenses: GeneratedLicense[] };
   const { licenses } = file;
   writeFileSync(terminal.file('sales.csv'), file.text);
-  const codes = [await importAndKill('sales.csv'), await importAndKill('sales.csv')];
-  expect(codes).toContain(null);
+  // The first kill comes before the end, even if the computer is fast.
+  expect(await importAndKill('sales.csv', 0)).toBeNull();
+  await importAndKill('sales.csv', randomInt(MAX_DELAY_MS));
   const last = await terminal.json(['license', 'import', 'sales.csv', '--from', 'gumroad']);
   expect(last.imported + last.already_imported).toBe(ROWS);
   const again = await terminal.json(['license', 'import', 'sales.csv', '--from', 'gumroad']);
@@ -68,12 +69,10 @@ test('an import that is killed is continued by starting it again: no license is 
   );
   expect(rows.map((row) => Object.values(row).join()).toSorted()).toEqual(expected.toSorted());
   // A mail that is sent meanwhile has no job any more.
-  const [jobs] = await service.sql<{ jobs: number; kinds: number }>(
-    `select count(*)::int as jobs, count(distinct key)::int as kinds from graphile_worker._private_jobs
-     where key like 'license_key_imported %'`,
+  const [mails] = await service.sql<{ jobs: number }>(
+    `select count(*)::int as jobs from graphile_worker._private_jobs where key like 'license_key_imported %'`,
   );
-  expect(jobs!.kinds).toBe(jobs!.jobs);
-  expect(jobs!.jobs).toBeLessThanOrEqual(licenses.filter(({ becomes }) => becomes === 'active').length);
+  expect(mails!.jobs).toBeLessThanOrEqual(licenses.filter(({ becomes }) => becomes === 'active').length);
 
   for (const { key, email } of licenses.filter((_license, i) => i % 250 === 0))
     expect(

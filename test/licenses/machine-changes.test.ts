@@ -227,7 +227,7 @@ describe('a backup of the state file is restored', () => {
       await backup.advanceTime(10 * MINUTE);
       expect(backup.calls.slice(0, 2)).toEqual(['/v1/heartbeat 403', '/v1/activate 200']);
       await backup.advanceTime(DAY);
-      expect(backup.calls.slice(2)).toEqual(backup.calls.slice(2).map(() => '/v1/heartbeat 200'));
+      expect(new Set(backup.calls.slice(2))).toEqual(new Set(['/v1/heartbeat 200']));
       expectNeverStopped(backup);
       expect(await activeMachines(license)).toEqual(before);
     },

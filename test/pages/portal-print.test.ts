@@ -109,15 +109,6 @@ test('a filter hides machines on the screen only: all of them are printed', asyn
   }
 });
 
-test('a button prints the page', async () => {
-  const license = await service.issue({ email: 'button@example.com' });
-  const page = await browser.openPage(origin);
-  await page.addInitScript('window.prints = 0; print = () => (prints += 1)');
-  await openByKey(page, origin, license);
-  await page.getByRole('button', { name: 'Print', exact: true }).click();
-  expect(await page.evaluate('prints')).toBe(1);
-});
-
 test('several licenses are printed together, and each after the first avoids a page break inside it', async () => {
   const email = 'several@example.com';
   for (let i = 0; i < 12; i += 1) {

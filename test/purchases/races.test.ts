@@ -77,6 +77,11 @@ test.each(ROUNDS)('a refund ends all activations that are made concurrently (rou
   for (const token of tokens) expect((await two.heartbeat(token)).json.code).toBe('license_refunded');
 });
 
+test('a refund of some round ended an activation that was made concurrently', async () => {
+  const ended = "select id from activation where ended_reason = 'refunded' limit 1";
+  expect(await one.sql(ended)).toHaveLength(1);
+});
+
 test('after all rounds each buyer without a refund has one mail, and each other buyer has at most one', async () => {
   const counts = new Map<string, number>();
   for (const { to } of await mails(one)) counts.set(to, (counts.get(to) ?? 0) + 1);
