@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { NoUpdateReason, UpdateCheck } from '../../client/src/client.js';
 import { at, DAY } from './harness.js';
-import { image, makeKey, manifest } from './publisher.js';
+import { makeKey, manifest } from './publisher.js';
 import { SocketComputer } from './socket-computer.js';
 
 const openComputers: SocketComputer[] = [];
