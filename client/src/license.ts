@@ -3,7 +3,8 @@ import type { TokenReader } from './license-token.js';
 import type { LicenseProblem } from './problem.js';
 import type { SeenTime } from './seen-time.js';
 import type { Activation, Refused, StoredLicense } from './state.js';
-import { isStoppedBy, NOT_CALLED, stoppedBy, type CallEnd, type Status } from './status.js';
+import { isStoppedBy, mayReactivate, NOT_CALLED, REFUSALS_OF_ACTIVATIONS, stoppedBy } from './status.js';
+import type { CallEnd, Status } from './status.js';
 import type { Store } from './store.js';
 import { appliesTo, storedStop } from './stored-stop.js';
 import type { CrashSignature, Telemetry } from './telemetry.js';
@@ -20,10 +21,6 @@ export interface LicenseDependencies {
   telemetry(): (Telemetry & CrashSignature) | undefined;
   log(message: string): void;
 }
-
-// A refusal of a background activation with one of these codes stops a running application only after the token's end. Every
-// other `stop` stops it at once (docs/clients.md#what-to-do-on-each-client_action).
-const IGNORED_WHILE_TOKEN_IS_VALID: readonly string[] = ['license_not_found', 'machine_limit_reached'];
 
 /** The state machine of one license. Its calls must not overlap: the client queues them. */
 export class License {
@@ -75,9 +72,8 @@ export class License {
     const telemetry = this.#dependencies.telemetry();
     let outcome = await this.#callHeartbeat(license, telemetry);
     if (telemetry && actionOf(outcome) === 'fix') outcome = await this.#callHeartbeat(license, undefined);
-    // After a stop, `reactivate` is not followed: a machine that was released must not activate itself again.
-    const mustActivate = actionOf(outcome) === 'reactivate' && this.#status.kind !== 'stopped';
-    if (!mustActivate) return this.#handle(outcome, license, { isActivation: false });
+    if (actionOf(outcome) !== 'reactivate' || !mayReactivate(this.#status))
+      return this.#handle(outcome, license, { isActivation: false });
     this.#dependencies.log('the service asked for a new activation');
     return this.#handle(await this.#reactivate(license), license, { isActivation: true });
   }
@@ -159,7 +155,8 @@ export class License {
   /** Only `stop` can stop a running application (docs/contract.md#errors). */
   #mayStop(problem: LicenseProblem, license: StoredLicense, isActivation: boolean): boolean {
     if (problem.client_action !== 'stop') return false;
-    const isIgnoredForNow = isActivation && IGNORED_WHILE_TOKEN_IS_VALID.includes(problem.code);
+    // Every other `stop` stops at once (docs/clients.md#what-to-do-on-each-client_action).
+    const isIgnoredForNow = isActivation && REFUSALS_OF_ACTIVATIONS.includes(problem.code);
     return !(isIgnoredForNow && this.#status.kind === 'running' && this.#isTokenValid(license));
   }
 

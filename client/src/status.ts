@@ -36,6 +36,19 @@ export function isStoppedBy<Code extends ProblemCode>(
   return status.kind === 'stopped' && status.reason === code;
 }
 
+/**
+ * The service refuses only activations with these codes, of a machine that it does not know. In the background they stop a running
+ * application only after the token's end.
+ */
+export const REFUSALS_OF_ACTIVATIONS: readonly string[] = ['license_not_found', 'machine_limit_reached'];
+
+/**
+ * Whether `reactivate` is followed. After another stop it is not, because a machine that was released must not activate itself again.
+ * After a refused activation no heartbeat could end the stop, because the service does not know the token.
+ */
+export const mayReactivate = (status: Status): boolean =>
+  status.kind !== 'stopped' || REFUSALS_OF_ACTIVATIONS.includes(status.reason);
+
 /** The result of a call, which decides when the next one is sent. */
 export type CallEnd =
   | { kind: 'confirmed'; heartbeat_after_seconds: number | undefined }

@@ -379,6 +379,26 @@ describe('after a stop', () => {
     expect(computer.service.callsTo('/v1/activate')).toHaveLength(1);
   });
 
+  test.each([
+    ['license_not_found', 'Retry', (computer: Computer) => computer.client.heartbeatNow()],
+    ['license_not_found', 'a restart', (computer: Computer) => computer.restart()],
+    ['machine_limit_reached', 'Retry', (computer: Computer) => computer.client.heartbeatNow()],
+    ['machine_limit_reached', 'a restart', (computer: Computer) => computer.restart()],
+  ])(
+    'of an activation that was refused with %s, %s follows a reactivate: no heartbeat could end it',
+    async (code, _how, tryAgain) => {
+      const computer = await Computer.activated();
+      computer.service.answer['/v1/heartbeat'] = () => problem(403, 'token_invalid', 'reactivate');
+      computer.service.answer['/v1/activate'] = () => problem(409, code, 'stop');
+      await computer.advanceTime(7.5 * 24 * HOUR);
+      expect(await tryAgain(computer)).toMatchObject({ kind: 'stopped', reason: code });
+      computer.service.answer['/v1/activate'] = () => problem(503, 'unavailable', 'retry');
+      expect(await tryAgain(computer)).toMatchObject({ kind: 'stopped', reason: code });
+      computer.service.answer['/v1/activate'] = () => computer.service.confirm();
+      expect((await tryAgain(computer)).kind).toBe('running');
+    },
+  );
+
   test('the user may activate again', async () => {
     const computer = await computerStoppedBy('binding_released');
     expect((await computer.client.activate(KEY, EMAIL)).kind).toBe('running');

@@ -189,7 +189,8 @@ export class Run {
       Date.parse(status.offline_until) >= this.computer.time.wall;
     if (isBackground && (answer === 'stop' || answer === 'full') && !isTolerated) this.wasStopped = true;
     if (answer === 'manifest') return;
-    this.#nextActivationIsBackground = answer === 'reactivate' && isBackground && status?.kind !== 'stopped';
+    const isFollowed = status?.kind !== 'stopped' || status.reason === 'machine_limit_reached';
+    this.#nextActivationIsBackground = answer === 'reactivate' && isBackground && isFollowed;
   }
 
   #storage(): StateStorage {

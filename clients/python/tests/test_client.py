@@ -178,6 +178,18 @@ class States(ClientTest):
         self.assertEqual(self.computer.activate().kind, "running")
         self.assertIsNone(self.state()["stopped"])
 
+    def test_reactivate_after_a_refused_activation(self) -> None:
+        """After a refused activation no heartbeat could end the stop, so Retry and a restart follow a `reactivate`."""
+        for try_again in (self.computer.retry, self.computer.restart):
+            self.computer.activate()
+            self.computer.remote.forget_tokens()
+            self.computer.remote.misbehave(_at_limit, [_ACTIVATE])
+            self.assertEqual(self.computer.restart_after(8 * DAY).kind, "stopped")
+            self.assertEqual(try_again().kind, "stopped")
+            self.computer.remote.behave()
+            self.assertEqual(try_again().kind, "running")
+            self.assertIsNone(self.state()["stopped"])
+
     def test_reactivate_while_the_network_is_needed(self) -> None:
         """In `needs_network` a `reactivate` is followed, and a refusal then stops the application."""
         self.computer.activate()

@@ -19,9 +19,9 @@ from .store import Store
 from .time_text import parse_time
 from .transport import Transport
 
-# A refusal of a background activation with one of these codes stops a running application only after the token's end. Every
-# other `stop` stops it at once (docs/clients.md#what-to-do-on-each-client_action).
-_IGNORED_WHILE_TOKEN_IS_VALID = ("license_not_found", "machine_limit_reached")
+# The service refuses only activations with these codes, of a machine that it does not know. In the background they stop a running
+# application only after the token's end; every other `stop` stops it at once (docs/clients.md#what-to-do-on-each-client_action).
+_REFUSALS_OF_ACTIVATIONS = ("license_not_found", "machine_limit_reached")
 
 
 @dataclass(frozen=True)
@@ -97,11 +97,17 @@ class License:
         outcome = self._call_heartbeat(license, telemetry, crash)
         if telemetry is not None and _action_of(outcome) == "fix":
             outcome = self._call_heartbeat(license, None, None)
-        # A stopped license stays stopped until the user acts: a background activation could activate a released machine again.
-        if _action_of(outcome) != "reactivate" or isinstance(self.status, Stopped):
+        if _action_of(outcome) != "reactivate" or not self._may_reactivate():
             return self._handle(outcome, license, is_activation=False)
         self.log("the service asked for a new activation")
         return self._handle(self._reactivate(_activation_of(license)), license, is_activation=True)
+
+    def _may_reactivate(self) -> bool:
+        """Whether `reactivate` is followed: not after another stop, because a released machine must not activate itself again.
+
+        After a refused activation no heartbeat could end the stop, because the service does not know the token.
+        """
+        return not isinstance(self.status, Stopped) or self.status.reason in _REFUSALS_OF_ACTIVATIONS
 
     def remember_time(self) -> None:
         """Stores the values of `SeenTime`, unless this process has no license: another process may have stored one since."""
@@ -190,7 +196,7 @@ class License:
         """Only `stop` can stop a running application (docs/contract.md#errors)."""
         if problem.client_action != "stop":
             return False
-        is_ignored_for_now = is_activation and problem.code in _IGNORED_WHILE_TOKEN_IS_VALID
+        is_ignored_for_now = is_activation and problem.code in _REFUSALS_OF_ACTIVATIONS
         return not (is_ignored_for_now and isinstance(self.status, Running) and self._is_token_valid(license))
 
     def _stop(self, problem: LicenseProblem, license: StoredLicense) -> None:
