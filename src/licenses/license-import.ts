@@ -152,19 +152,16 @@ export async function importLicenses(
 }
 
 // Keys that were replaced are taken too: they may have leaked.
-const FIND_TAKEN_KEYS = `
-  select key_hash from license where key_hash = any($1)
-  union select key_hash from replaced_key where key_hash = any($1)`;
-// The statement waits for a concurrent insert of the same key, and returns the keys that another license has or had.
+const FIND_REPLACED_KEYS = 'select key_hash from replaced_key where key_hash = any($1)';
+const FIND_TAKEN_KEYS = `select key_hash from license where key_hash = any($1) union ${FIND_REPLACED_KEYS}`;
+// The statement waits for a concurrent insert or replacement of the same key, and returns the keys that another license has.
 const INSERT_LICENSES = `
   with given as (
     select * from unnest($1::bytea[], $2::uuid[], $3::text[], $4::text[], $5::integer[], $6::timestamptz[], $7::text[])
       as license (key_hash, id, key_hint, email, machines_allowed, expires_at, on_expiry)
   ), written as (
     insert into license (key_hash, id, key_hint, email, machines_allowed, expires_at, on_expiry, created_at, end_changed_at)
-    select given.*, $8::timestamptz, $8 from given
-    where not exists (select 1 from replaced_key where key_hash = given.key_hash)
-    on conflict (key_hash) do nothing returning id
+    select given.*, $8::timestamptz, $8 from given on conflict (key_hash) do nothing returning id
   )
   select key_hash from given where id not in (select id from written)`;
 const VALUE_COLUMNS = ['id', 'key_hint', 'email', 'machines_allowed', 'expires_at', 'on_expiry'] as const;
@@ -204,7 +201,11 @@ class LicenseWriter {
     const values = VALUE_COLUMNS.map((name) => licenses.map((license) => license[name]));
     const hasNoFaults = this.#faults.length + faults.length === 0;
     const takenKeys = hasNoFaults
-      ? await queryRows<TakenKey>(this.manager, INSERT_LICENSES, [hashes, ...values, this.at])
+      ? [
+          ...(await queryRows<TakenKey>(this.manager, INSERT_LICENSES, [hashes, ...values, this.at])),
+          // In a statement of its own, because the one before does not see a replacement that it waited for.
+          ...(await queryRows<TakenKey>(this.manager, FIND_REPLACED_KEYS, [hashes])),
+        ]
       : await queryRows<TakenKey>(this.manager, FIND_TAKEN_KEYS, [hashes]);
     for (const { key_hash } of takenKeys) {
       const line = this.#lines.get(key_hash.toString('base64'))!;

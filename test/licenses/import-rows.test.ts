@@ -6,6 +6,7 @@ import { licenseKeyHash } from '../../src/keys/license-key.js';
 import { importLicenses, ImportError, type ImportColumn } from '../../src/licenses/license-import.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { Service } from '../support/harness.js';
+import { OpenTransaction } from '../support/open-transaction.js';
 
 const AUDIT_CONTEXT = { actor: 'test', reason: 'moved here' };
 const NOW = '2026-11-20T13:00:00.000Z';
@@ -192,4 +193,20 @@ test('an import waits for another import, and requests do not wait for imports',
   } finally {
     other.release();
   }
+});
+
+test('a key that is replaced while an import waits for it is refused', async () => {
+  const key = newKey();
+  await importRows([row(key)]);
+  const rekey = await OpenTransaction.begin(
+    service,
+    `with replaced as (select id, key_hash from license where key_hash = $1),
+       stored as (insert into replaced_key select id, key_hash, now() from replaced)
+     update license set key_hash = sha256($1) where key_hash = $1`,
+    [licenseKeyHash(key)],
+  );
+  const refusal = importRows([row(newKey()), row(key)]).catch((error: unknown) => error);
+  await rekey.untilWaiting(refusal);
+  await rekey.commit();
+  expect(await refusal).toMatchObject({ faults: [`line 3: ${KNOWN_KEY}`] });
 });
