@@ -35,8 +35,11 @@ const SESSION_SETTINGS = '-c timezone=UTC -c default_transaction_isolation=read\
 // Requests read few rows. For a column without statistics (docs/decisions/0009) the planner expects one row in two hundred. In
 // a table of millions of rows it would therefore use parallel workers or JIT compilation.
 const REQUEST_SETTINGS = `${SESSION_SETTINGS} -c jit=off -c max_parallel_workers_per_gather=0`;
-// PostgreSQL detects within a minute that the host of an instance has disappeared. Other instances take over its jobs and locks.
-const KEEPALIVE_SETTINGS = `${SESSION_SETTINGS} -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3`;
+// Jobs and commands may take long, also while a receiver of events answers, so limits of the database or the role do not apply. A
+// limit that a pool sets itself does. PostgreSQL detects within a minute that the host of an instance has disappeared. Other
+// instances take over its jobs and locks.
+const NO_LIMITS = '-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0';
+const BACKGROUND_SETTINGS = `${SESSION_SETTINGS} ${NO_LIMITS} -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3`;
 
 /** The parameters of a database URL that would override the settings and time limits of this file. */
 const RESERVED_PARAMETERS = [
@@ -119,7 +122,7 @@ export function maintenanceDataSource(
   databaseUrl: string,
   options: Partial<PostgresDataSourceOptions> = {},
 ): DataSource {
-  const { url, pool } = addressAndOptions(databaseUrl, KEEPALIVE_SETTINGS);
+  const { url, pool } = addressAndOptions(databaseUrl, BACKGROUND_SETTINGS);
   return new DataSource({
     ...commonOptions(url),
     poolSize: 3,
@@ -145,7 +148,7 @@ export async function withMaintenanceConnection<T>(
 
 /** Creates a pool for the job queue or for events, so that they never delay requests. @param max the most connections */
 export function jobsPool(databaseUrl: string, max = 4): pg.Pool {
-  const { url, pool: options } = addressAndOptions(databaseUrl, KEEPALIVE_SETTINGS);
+  const { url, pool: options } = addressAndOptions(databaseUrl, BACKGROUND_SETTINGS);
   const pool = new SingleReleasePool({
     ...options,
     Client: JobsClient,

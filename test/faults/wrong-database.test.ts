@@ -1,7 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { jobsPool, withMaintenanceConnection } from '../../src/database/data-source.js';
 import { DeadlineClient } from '../../src/database/deadline-client.js';
+import { JOBS_TIMEOUTS_MS } from '../../src/database/jobs-client.js';
 import { SearchingClient } from '../../src/database/searching-client.js';
 import { createKeyRing } from '../../src/keys/tokens/key-ring.js';
 import { createDatabase, Service } from '../support/harness.js';
@@ -55,6 +57,24 @@ test('the machine limit is kept although the default isolation level of the data
     const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
     expect(statuses).toEqual([201, ...Array.from({ length: 19 }, () => 409)]);
   }
+});
+
+test('time limits of the database or the role end no job and no command', async () => {
+  const { url } = await createDatabase();
+  const name = new URL(url).pathname.slice(1);
+  const limits = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
+  for (const limit of limits) await query(url, `alter database ${name} set ${limit} = '5s'`);
+  const settings = `select name, setting from pg_settings where name = any($1) order by array_position($1, name)`;
+  const ofCommands = await withMaintenanceConnection(url, (dataSource) =>
+    dataSource.query(settings, [limits]),
+  );
+  const pool = jobsPool(url, 1);
+  const { rows: ofJobs } = await pool.query(settings, [limits]);
+  await pool.end();
+  const withValues = (values: readonly number[]) =>
+    limits.map((limit, i) => ({ name: limit, setting: String(values[i]) }));
+  expect(ofCommands).toEqual(withValues([0, 0, 0]));
+  expect(ofJobs).toEqual(withValues([JOBS_TIMEOUTS_MS.statement, 0, 0]));
 });
 
 test('a client with a version that a restored database does not know is not stopped', async () => {
