@@ -83,10 +83,8 @@ export async function writeState(file: string, state: State, pause = defaultPaus
   const temporary = temporaryOf(file);
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   try {
-    const handle = await open(temporary, 'w', 0o600);
+    const handle = await open(temporary, 'wx', 0o600);
     try {
-      // A file left by an earlier crash may have another mode. Some file systems have no modes, and refuse this.
-      await handle.chmod(0o600).catch(() => {});
       await handle.writeFile(JSON.stringify(state, null, 2) + '\n');
       await handle.sync();
     } finally {

@@ -1,9 +1,13 @@
+import { randomBytes } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-/** The path at which this process writes a new version of a file, before it is renamed. */
+/**
+ * A new path at which this process writes a new version of a file, before it is renamed. It is random too, because processes in two
+ * containers, or on two computers, may have one id.
+ */
 export function temporaryOf(file: string): string {
-  return `${file}.${process.pid}.tmp`;
+  return `${file}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`;
 }
 
 /**
@@ -14,7 +18,8 @@ export async function removeAbandoned(file: string): Promise<void> {
   const prefix = `${basename(file)}.`;
   const names = await readdir(dirname(file)).catch(() => []);
   for (const name of names) {
-    const id = name.startsWith(prefix) && /^(\d+)\.tmp$/.exec(name.slice(prefix.length))?.[1];
+    const id =
+      name.startsWith(prefix) && /^(\d+)(?:-[0-9a-f]{8})?\.tmp$/.exec(name.slice(prefix.length))?.[1];
     // A file that cannot be deleted now is tried again at the next start.
     if (id && !isRunning(Number(id))) await rm(join(dirname(file), name)).catch(() => {});
   }
