@@ -4,7 +4,7 @@ import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
 
 const SESSION_OPTIONS = '-c timezone=UTC -c default_transaction_isolation=read\\ committed';
 const NO_LIMITS = '-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0';
-const KEEPALIVE_OPTIONS = `${NO_LIMITS} -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3`;
+const BACKGROUND_OPTIONS = `${NO_LIMITS} -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3`;
 const REQUEST_OPTIONS = `${SESSION_OPTIONS} -c jit=off -c max_parallel_workers_per_gather=0`;
 
 test('parameters of DATABASE_URL do not replace the session settings that the code needs', () => {
@@ -17,7 +17,7 @@ test('parameters of DATABASE_URL do not replace the session settings that the co
   });
   expect(maintenanceDataSource(url).options).toMatchObject({
     url: 'postgres://u:p@h:5432/d?sslmode=require',
-    extra: { options: `-c search_path=x ${SESSION_OPTIONS} ${KEEPALIVE_OPTIONS}` },
+    extra: { options: `-c search_path=x ${SESSION_OPTIONS} ${BACKGROUND_OPTIONS}` },
   });
 });
 
