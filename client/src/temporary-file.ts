@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { readdir, rm } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+
+/** How long a write is taken to last at most: far longer than one does. */
+const MAX_WRITE_MS = 3_600_000;
 
 /**
  * A new path at which this process writes a new version of a file, before it is renamed. It is random too, because processes in two
@@ -12,7 +15,8 @@ export function temporaryOf(file: string): string {
 
 /**
  * Deletes the temporary files of this file that were left by killed processes: they contain the license key. The file of a
- * process that still runs is kept: it may be a write in progress. Never throws.
+ * process that still runs is kept for an hour: it may be a write in progress. Later it is not, and another process has got that id, as
+ * in a container, where all get the same one. Never throws.
  */
 export async function removeAbandoned(file: string): Promise<void> {
   const prefix = `${basename(file)}.`;
@@ -20,9 +24,15 @@ export async function removeAbandoned(file: string): Promise<void> {
   for (const name of names) {
     const id =
       name.startsWith(prefix) && /^(\d+)(?:-[0-9a-f]{8})?\.tmp$/.exec(name.slice(prefix.length))?.[1];
+    const path = join(dirname(file), name);
     // A file that cannot be deleted now is tried again at the next start.
-    if (id && !isRunning(Number(id))) await rm(join(dirname(file), name)).catch(() => {});
+    if (id && (!isRunning(Number(id)) || (await isOld(path)))) await rm(path).catch(() => {});
   }
+}
+
+async function isOld(path: string): Promise<boolean> {
+  const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Infinity }));
+  return mtimeMs < Date.now() - MAX_WRITE_MS;
 }
 
 function isRunning(processId: number): boolean {

@@ -12,6 +12,7 @@ import {
   rm,
   rmdir,
   stat,
+  utimes,
   symlink,
   writeFile,
 } from 'node:fs/promises';
@@ -63,13 +64,26 @@ describe('the state file', () => {
     const ended = spawn(process.execPath, ['-e', '']);
     await new Promise((resolve) => ended.once('exit', resolve));
     // This process runs, and may be writing. The others are not temporary files of the state.
-    const kept = [`${process.pid}-0123abcd.tmp`, `${ended.pid}.tmp.txt`, `x${ended.pid}.tmp`, 'tmp'];
+    const own = [`${process.pid}-0123abcd.tmp`, `${process.pid}.tmp`];
+    const kept = [...own, `${ended.pid}.tmp.txt`, `x${ended.pid}.tmp`, 'tmp'];
     // An earlier client wrote the second name.
     for (const end of [`${ended.pid}-0123abcd.tmp`, `${ended.pid}.tmp`, ...kept])
       await writeFile(`${file}.${end}`, 'half');
     expect(await readState(file, noLog)).toEqual(stateWith('one'));
     const names = ['license.json', ...kept.map((end) => `license.json.${end}`)];
     expect(new Set(await readdir(folder))).toEqual(new Set(names));
+  });
+
+  test('is read, and an old temporary file is deleted although a process with its id runs, as in a container', async () => {
+    const folder = temporaryFolder();
+    const file = join(folder, 'license.json');
+    await writeState(file, stateWith('one'));
+    const left = `${file}.${process.pid}-0123abcd.tmp`;
+    await writeFile(left, 'half');
+    const twoHoursAgo = Date.now() / 1000 - 7_200;
+    await utimes(left, twoHoursAgo, twoHoursAgo);
+    expect(await readState(file, noLog)).toEqual(stateWith('one'));
+    expect(await readdir(folder)).toEqual(['license.json']);
   });
 
   const testOfDescriptors = existsSync('/proc/self/fd') ? test : test.skip;
