@@ -16,9 +16,7 @@ export interface Confirmation {
 
 /** The result of an activation or a heartbeat, as the client understood it. */
 export type Outcome =
-  | { kind: 'confirmed'; confirmation: Confirmation }
-  | { kind: 'problem'; problem: LicenseProblem; retry_after_seconds: number | undefined }
-  | NoAnswer;
+  { kind: 'confirmed'; confirmation: Confirmation } | { kind: 'problem'; problem: LicenseProblem } | NoAnswer;
 
 const MAX_TOKEN_LENGTH = 2048;
 const ACTIONS: readonly string[] = ['retry', 'fix', 'reactivate', 'stop'];
@@ -29,20 +27,20 @@ const ACTIONS: readonly string[] = ['retry', 'fix', 'reactivate', 'stop'];
  */
 export function readLicenseAnswer(answer: Answer | NoAnswer): Outcome {
   if (answer.kind === 'no_answer') return answer;
-  const retry_after_seconds = answer.retry_after_seconds;
   if (answer.status === 200 || answer.status === 201) {
     const confirmation = readConfirmation(answer);
     return confirmation ? { kind: 'confirmed', confirmation } : invalidAnswer(answer);
   }
   const problem = readProblem(answer);
-  return problem ? { kind: 'problem', problem, retry_after_seconds } : invalidAnswer(answer);
+  return problem ? { kind: 'problem', problem } : invalidAnswer(answer);
 }
 
 /** The error that `activate` throws for an outcome. */
 export function errorOf(
   outcome: Exclude<Outcome, { kind: 'confirmed' }>,
 ): LicenseProblem | ServiceUnreachable {
-  return outcome.kind === 'problem' ? outcome.problem : new ServiceUnreachable(outcome.reason);
+  if (outcome.kind === 'problem') return outcome.problem;
+  return new ServiceUnreachable(outcome.reason, outcome.retry_after_seconds);
 }
 
 /** What an outcome asks the client to do; undefined if it is no problem. */
@@ -104,6 +102,7 @@ function readProblem(answer: Answer): LicenseProblem | undefined {
     detail: [detail, title].find((text): text is string => typeof text === 'string' && text !== '') ?? code,
     errors: readFieldErrors(errors),
     extras,
+    retry_after_seconds: answer.retry_after_seconds,
   });
 }
 

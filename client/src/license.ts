@@ -3,7 +3,14 @@ import type { TokenReader } from './license-token.js';
 import type { LicenseProblem } from './problem.js';
 import type { SeenTime } from './seen-time.js';
 import type { Activation, Refused, StoredLicense } from './state.js';
-import { isStoppedBy, mayReactivate, NOT_CALLED, REFUSALS_OF_ACTIVATIONS, stoppedBy } from './status.js';
+import {
+  isStoppedBy,
+  hasTelemetry,
+  mayReactivate,
+  NOT_CALLED,
+  ACTIVATION_REFUSALS,
+  stoppedBy,
+} from './status.js';
 import type { CallEnd, Status } from './status.js';
 import type { Store } from './store.js';
 import { appliesTo, storedStop } from './stored-stop.js';
@@ -21,6 +28,8 @@ export interface LicenseDependencies {
   telemetry(): (Telemetry & CrashSignature) | undefined;
   log(message: string): void;
 }
+
+type CallName = 'heartbeat' | 'activation';
 
 /** The state machine of one license. Its calls must not overlap: the client queues them. */
 export class License {
@@ -69,13 +78,13 @@ export class License {
     const { license } = this.#dependencies.store.state;
     if (!license) return NOT_CALLED;
     if (await this.#dependencies.tokens.isOfAnotherMachine(license)) return this.#activateHere(license);
-    const telemetry = this.#dependencies.telemetry();
+    const telemetry = hasTelemetry(this.#status) ? this.#dependencies.telemetry() : undefined;
     let outcome = await this.#callHeartbeat(license, telemetry);
     if (telemetry && actionOf(outcome) === 'fix') outcome = await this.#callHeartbeat(license, undefined);
     if (actionOf(outcome) !== 'reactivate' || !mayReactivate(this.#status))
-      return this.#handle(outcome, license, { isActivation: false });
+      return this.#handle(outcome, license, 'heartbeat');
     this.#dependencies.log('the service asked for a new activation');
-    return this.#handle(await this.#reactivate(license), license, { isActivation: true });
+    return this.#handle(await this.#reactivate(license), license, 'activation');
   }
 
   /** Stores the values of `SeenTime`, if a license is stored. */
@@ -88,8 +97,7 @@ export class License {
     const { transport, log, app_version, store } = this.#dependencies;
     const { crash } = store.state;
     const body = { token: license.token, app_version, ...(telemetry && { telemetry }) };
-    const answer = await transport.call({ method: 'POST', path: '/v1/heartbeat', body });
-    const outcome = readLicenseAnswer(answer);
+    const outcome = readLicenseAnswer(await transport.call({ method: 'POST', path: '/v1/heartbeat', body }));
     const hasResponse = outcome.kind !== 'no_answer' || outcome.hasResponse;
     if (hasResponse) log(`heartbeat sent (telemetry: ${telemetry ? 'on' : 'off'})`);
     if (outcome.kind === 'no_answer') log(`heartbeat not confirmed: ${outcome.reason}`);
@@ -118,19 +126,15 @@ export class License {
     this.#dependencies.log('the license was activated on another machine: activating on this one');
     // The label was typed for the other machine.
     const here = { ...license, hostname_hint: null };
-    return this.#handle(await this.#reactivate(here), here, { isActivation: true });
+    return this.#handle(await this.#reactivate(here), here, 'activation');
   }
 
-  async #handle(
-    outcome: Outcome,
-    license: StoredLicense,
-    { isActivation }: { isActivation: boolean },
-  ): Promise<CallEnd> {
+  async #handle(outcome: Outcome, license: StoredLicense, call: CallName): Promise<CallEnd> {
     if (outcome.kind === 'confirmed') return this.#confirm(license, outcome.confirmation);
-    if (outcome.kind === 'problem' && this.#mayStop(outcome.problem, license, isActivation))
+    if (outcome.kind === 'problem' && this.#mayStop(outcome.problem, license, call))
       await this.#stop(outcome.problem, license);
     else await this.#continueAfter(outcome);
-    return { kind: 'unconfirmed', retry_after_seconds: outcome.retry_after_seconds };
+    return { kind: 'unconfirmed', retry_after_seconds: errorOf(outcome).retry_after_seconds };
   }
 
   async #reactivate(license: StoredLicense): Promise<Outcome> {
@@ -153,10 +157,10 @@ export class License {
   }
 
   /** Only `stop` can stop a running application (docs/contract.md#errors). */
-  #mayStop(problem: LicenseProblem, license: StoredLicense, isActivation: boolean): boolean {
+  #mayStop(problem: LicenseProblem, license: StoredLicense, call: CallName): boolean {
     if (problem.client_action !== 'stop') return false;
     // Every other `stop` stops at once (docs/clients.md#what-to-do-on-each-client_action).
-    const isIgnoredForNow = isActivation && REFUSALS_OF_ACTIVATIONS.includes(problem.code);
+    const isIgnoredForNow = call === 'activation' && ACTIVATION_REFUSALS.includes(problem.code);
     return !(isIgnoredForNow && this.#status.kind === 'running' && this.#isTokenValid(license));
   }
 

@@ -22,6 +22,8 @@ export interface ProblemFacts {
   errors: FieldError[];
   /** The members that depend on the code: `portal_url`, `newest_covered_version`, … */
   extras: Readonly<Record<string, unknown>>;
+  /** The least time to wait before the request is repeated, from the `retry-after` of the response. */
+  retry_after_seconds: number | undefined;
 }
 
 /** A refusal of the service, or of `readLicenseKey`, which makes the same problem without a request. */
@@ -32,6 +34,7 @@ export class LicenseProblem extends Error implements ProblemFacts {
   readonly detail: string;
   readonly errors: FieldError[];
   readonly extras: Readonly<Record<string, unknown>>;
+  readonly retry_after_seconds: number | undefined;
 
   constructor(facts: ProblemFacts) {
     super(`${facts.code}: ${facts.detail}`);
@@ -42,6 +45,7 @@ export class LicenseProblem extends Error implements ProblemFacts {
     this.detail = facts.detail;
     this.errors = facts.errors;
     this.extras = checkedMembers(facts.code, facts.extras);
+    this.retry_after_seconds = facts.retry_after_seconds;
   }
 
   /** Whether the problem has this code; narrows the types of `extras`. */
@@ -55,10 +59,13 @@ export class LicenseProblem extends Error implements ProblemFacts {
 /** No valid response was received: no network, a captive portal, an incomplete response, a broken proxy. */
 export class ServiceUnreachable extends Error {
   readonly reason: string;
+  /** The least time to wait before the request is repeated, if a proxy answered 429 or 503 with a `retry-after`. */
+  readonly retry_after_seconds: number | undefined;
 
-  constructor(reason: string) {
+  constructor(reason: string, retry_after_seconds?: number) {
     super(`the licensing service could not be reached (${reason})`);
     this.name = 'ServiceUnreachable';
     this.reason = reason;
+    this.retry_after_seconds = retry_after_seconds;
   }
 }

@@ -60,11 +60,8 @@ export class WaitingActivation {
     const isWanted = () => this.#latest === activation && !isOver();
     const again = async () => {
       await this.#dependencies.activate(activation, isWanted).catch((error: unknown) => {
-        const isBusy = error instanceof LicenseProblem && error.client_action === 'retry';
-        const next = isBusy ? schedule.ACTIVATION_REPEAT_RETRY_MS : schedule.ACTIVATION_REPEAT_INTERVAL_MS;
-        // After any other refusal, only another click activates.
-        const mayRepeat = isBusy || isAtLimit(error) || error instanceof ServiceUnreachable;
-        if (mayRepeat) this.#wait(activation, isOver, next);
+        const delay = repeatAfterMs(error);
+        if (delay !== undefined) this.#wait(activation, isOver, delay);
       });
     };
     this.#dependencies.timers.set('activation', again, delayMs);
@@ -72,3 +69,15 @@ export class WaitingActivation {
 }
 
 const isAtLimit = (error: unknown) => error instanceof LicenseProblem && error.is('machine_limit_reached');
+
+/** Delay until the repetition after this error; undefined if only another click activates. */
+function repeatAfterMs(error: unknown): number | undefined {
+  if (!(error instanceof LicenseProblem || error instanceof ServiceUnreachable)) return undefined;
+  const { ACTIVATION_REPEAT_INTERVAL_MS: interval, ACTIVATION_REPEAT_DURATION_MS: longest } = schedule;
+  const requested = Math.min((error.retry_after_seconds ?? 0) * 1000, longest);
+  if (error instanceof ServiceUnreachable) return Math.max(interval, requested);
+  // The service never answers an activation with `reactivate`.
+  if (error.client_action === 'retry' || error.client_action === 'reactivate')
+    return Math.max(schedule.ACTIVATION_REPEAT_RETRY_MS, requested);
+  return isAtLimit(error) ? interval : undefined;
+}

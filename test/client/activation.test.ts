@@ -109,6 +109,40 @@ describe('activate', () => {
       expect(activations(computer)).toHaveLength(6);
     });
 
+    test.each([
+      [
+        '`retry`',
+        (headers: Record<string, string>) => problem(503, 'unavailable', 'retry', {}, headers),
+        120,
+      ],
+      [
+        'a 503 of a proxy',
+        (headers: Record<string, string>) => new Response('', { status: 503, headers }),
+        120,
+      ],
+      [
+        '`retry` with a shorter time',
+        () => problem(503, 'unavailable', 'retry', {}, { 'retry-after': '1' }),
+        60,
+      ],
+      ['`reactivate`', () => problem(403, 'token_invalid', 'reactivate'), 60],
+    ])('is repeated after %s once its retry-after is over', async (_name, answer, seconds) => {
+      const computer = await refused();
+      computer.service.answer['/v1/activate'] = () => answer({ 'retry-after': '120' });
+      await computer.advanceTime(5_000 + seconds * 1_000 - 1);
+      expect(activations(computer)).toHaveLength(2);
+      await computer.advanceTime(1);
+      expect(activations(computer)).toHaveLength(3);
+    });
+
+    test('ends after a retry-after that is longer than any timer', async () => {
+      const computer = await refused();
+      const headers = { 'retry-after': '999999999999' };
+      computer.service.answer['/v1/activate'] = () => problem(503, 'unavailable', 'retry', {}, headers);
+      await computer.advanceTime(HOUR);
+      expect(activations(computer)).toHaveLength(2);
+    });
+
     test('is no longer repeated after ten minutes', async () => {
       const computer = await refused();
       await computer.advanceTime(HOUR);

@@ -148,7 +148,9 @@ describe('a problem', () => {
   });
 
   test('keeps its retry-after; a response that is no problem keeps it only with status 429 or 503', () => {
-    expect(read(409, body, 'application/problem+json', 7)).toMatchObject({ retry_after_seconds: 7 });
+    expect(read(409, body, 'application/problem+json', 7)).toMatchObject({
+      problem: { retry_after_seconds: 7 },
+    });
     for (const [status, seconds] of [
       [429, 7],
       [503, 7],
@@ -401,7 +403,13 @@ test('a token may have been issued at the first moment of 1970, and has exactly 
 
 test('LicenseProblem and ServiceUnreachable have a text with their name and the reason', () => {
   const facts = { status: 403, code: 'license_revoked', detail: 'The license was revoked.' };
-  const problem = new LicenseProblem({ ...facts, client_action: 'stop', errors: [], extras: {} });
+  const problem = new LicenseProblem({
+    ...facts,
+    client_action: 'stop',
+    errors: [],
+    extras: {},
+    retry_after_seconds: 7,
+  });
   expect(String(problem)).toBe('LicenseProblem: license_revoked: The license was revoked.');
   expect(String(new ServiceUnreachable('timeout'))).toMatch(/^ServiceUnreachable: .*timeout/);
 });

@@ -23,7 +23,15 @@ function readCatalogue() {
 }
 
 const problemOf = (code: string, extras: Record<string, unknown>) =>
-  new LicenseProblem({ status: 409, code, client_action: 'stop', detail: 'd', errors: [], extras });
+  new LicenseProblem({
+    status: 409,
+    code,
+    client_action: 'stop',
+    detail: 'd',
+    errors: [],
+    extras,
+    retry_after_seconds: undefined,
+  });
 
 describe('the codes', () => {
   test('are those of the service’s catalogue, with the same members', () => {

@@ -63,6 +63,24 @@ describe('a restart', () => {
     expect(await started).toMatchObject({ kind: 'running' });
   });
 
+  test('past offline_until runs, and a stop ends, though a firewall refuses each body with telemetry', async () => {
+    const computer = await Computer.activated({ telemetry: () => ({ cpu_cores: 8 }) });
+    const hasTelemetry = () => computer.service.heartbeats.map(({ body }) => 'telemetry' in body!);
+    computer.service.answer['/v1/heartbeat'] = ({ body }) =>
+      body!['telemetry'] ? new Response('<h1>Blocked</h1>', { status: 403 }) : computer.service.confirm();
+    expect((await computer.restartAfter(8 * DAY)).kind).toBe('needs_network');
+    await computer.advanceTime(MINUTE);
+    expect(computer.client.status.kind).toBe('running');
+    expect(hasTelemetry()).toEqual([true, false]);
+
+    const behindFirewall = computer.service.answer['/v1/heartbeat'];
+    computer.service.answer['/v1/heartbeat'] = () => problem(403, 'license_suspended', 'stop');
+    expect((await computer.client.heartbeatNow()).kind).toBe('stopped');
+    computer.service.answer['/v1/heartbeat'] = behindFirewall;
+    expect((await computer.restart()).kind).toBe('running');
+    expect(hasTelemetry()).toEqual([true, false, true, false]);
+  });
+
   test('past offline_until can be retried by the user', async () => {
     const computer = await Computer.activated();
     const online = computer.service.answer;

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { createPrivateKey } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readLicenseAnswer } from '../../client/src/answers.js';
+import { errorOf, readLicenseAnswer } from '../../client/src/answers.js';
 import { PROBLEM_MEMBERS } from '../../client/src/problem-members.js';
 import { systemClock, systemTimers } from '../../client/src/time.js';
 import { Transport } from '../../client/src/transport.js';
@@ -53,7 +53,7 @@ describe('problems.json, as the reference client reads it', () => {
     const outcome = await readByClient(vector);
     expect(outcome.kind).toBe(vector.expected['believed'] ? 'problem' : 'no_answer');
     if (outcome.kind === 'confirmed') throw new Error('a problem was read as a confirmation');
-    expect(outcome.retry_after_seconds).toBe(vector.expected['retry_after_seconds']);
+    expect(errorOf(outcome).retry_after_seconds).toBe(vector.expected['retry_after_seconds']);
     if (outcome.kind === 'no_answer') return;
     const { client_action, code, detail, extras: members, errors } = outcome.problem;
     const { believed: _, retry_after_seconds: __, ...expected } = vector.expected;

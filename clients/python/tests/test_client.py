@@ -89,6 +89,27 @@ class States(ClientTest):
             self.assertEqual(self.state()["stopped"]["code"], code)
         self.assertEqual([status.kind for status in self.computer.states], ["not_activated", "running", "stopped", "stopped"])
 
+    def test_a_firewall_that_refuses_telemetry(self) -> None:
+        """The application runs, and leaves a stop, though each body with telemetry is refused."""
+
+        def firewall(exchange: Exchange) -> None:
+            if "telemetry" in exchange.received.body:
+                exchange.page(403)
+            else:
+                self.computer.remote.answer(exchange)
+
+        self.computer.activate()
+        self.computer.remote.misbehave(firewall, [_HEARTBEAT])
+        self.assertEqual(self.computer.restart_after(8 * DAY).kind, "needs_network")
+        self.computer.time.advance(MINUTE)
+        self.assertEqual(self.computer.client.status.kind, "running")
+        self.computer.remote.behave()
+        self.computer.remote.stop = Stop("license_suspended", "suspended")
+        self.assertEqual(self.computer.retry().kind, "stopped")
+        self.computer.remote.stop = None
+        self.computer.remote.misbehave(firewall, [_HEARTBEAT])
+        self.assertEqual(self.computer.restart_after(MINUTE).kind, "running")
+
     def stop_version_4(self) -> None:
         """Version 4.0 is refused, and then the service cannot be reached."""
         self.computer.activate()
@@ -369,6 +390,20 @@ class FullLicense(ClientTest):
         self.assertEqual(self.count(_ACTIVATE), 4)
         self.computer.time.advance(2 * SECOND)
         self.assertEqual(self.count(_ACTIVATE), 5)
+
+    def test_it_observes_a_longer_retry_after(self) -> None:
+        for seconds, answer in (
+            (120, lambda exchange: exchange.page(503, {"retry-after": "120"})),
+            (60, lambda exchange: exchange.problem(403, "token_invalid", "reactivate")),
+        ):
+            self.computer.remote.misbehave(_at_limit, [_ACTIVATE])
+            self.click()
+            made = self.count(_ACTIVATE)
+            self.computer.remote.misbehave(answer, [_ACTIVATE])
+            self.computer.time.advance((4 + seconds) * SECOND)
+            self.assertEqual(self.count(_ACTIVATE), made + 1, seconds)
+            self.computer.time.advance(2 * SECOND)
+            self.assertEqual(self.count(_ACTIVATE), made + 2, seconds)
 
 
 class Callbacks(unittest.TestCase):

@@ -12,7 +12,7 @@ import unittest
 from typing import Any, Dict, List, Optional, Sequence
 from unittest.mock import patch
 
-from mooring_client.answers import Confirmation, NoAnswer, Outcome, Refusal, read_license_answer
+from mooring_client.answers import Confirmation, NoAnswer, Outcome, Refusal, error_of, read_license_answer
 from mooring_client.clock import SystemClock
 from mooring_client.connection import Connector, check_base_url
 from mooring_client.license_key import read_license_key
@@ -65,7 +65,7 @@ def _check_problem(test: unittest.TestCase, vector: Vector) -> None:
     outcome, expected = _answer_once(vector), vector["expected"]
     assert not isinstance(outcome, Confirmation)
     test.assertEqual(isinstance(outcome, Refusal), expected["believed"])
-    test.assertEqual(outcome.retry_after_seconds, expected.get("retry_after_seconds"))
+    test.assertEqual(error_of(outcome).retry_after_seconds, expected.get("retry_after_seconds"))
     if isinstance(outcome, NoAnswer):
         return
     problem = outcome.problem

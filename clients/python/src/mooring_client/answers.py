@@ -49,7 +49,6 @@ class Refusal:
     """A problem of the service."""
 
     problem: LicenseProblem
-    retry_after_seconds: Optional[float]
 
 
 BUSY = (429, 503)
@@ -72,12 +71,14 @@ def read_license_answer(answer: Union[Answer, NoAnswer]) -> Outcome:
     if answer.status in (200, 201):
         return _read_confirmation(answer) or _invalid_answer(answer)
     problem = _read_problem(answer)
-    return Refusal(problem, answer.retry_after_seconds) if problem else _invalid_answer(answer)
+    return Refusal(problem) if problem else _invalid_answer(answer)
 
 
-def error_of(outcome: Union[Refusal, NoAnswer]) -> Exception:
+def error_of(outcome: Union[Refusal, NoAnswer]) -> Union[LicenseProblem, ServiceUnreachable]:
     """The error that `activate` raises for an outcome."""
-    return outcome.problem if isinstance(outcome, Refusal) else ServiceUnreachable(outcome.reason)
+    if isinstance(outcome, Refusal):
+        return outcome.problem
+    return ServiceUnreachable(outcome.reason, outcome.retry_after_seconds)
 
 
 def _invalid_answer(answer: Answer) -> NoAnswer:
@@ -132,6 +133,7 @@ def _read_problem(answer: Answer) -> Optional[LicenseProblem]:
         detail=_text_to_show(body) or code,
         errors=_read_field_errors(body.get("errors")),
         extras={name: value for name, value in body.items() if name not in _NOT_EXTRAS},
+        retry_after_seconds=answer.retry_after_seconds,
     )
 
 

@@ -14,7 +14,7 @@ from .problem import LicenseProblem
 from .schedule import CallEnd, Confirmed, NotCalled, Unconfirmed
 from .seen_time import SeenTime
 from .state import StoredLicense, StoredStop
-from .status import NeedsNetwork, NotActivated, Running, Status, Stopped, applies_to, stopped_by
+from .status import NeedsNetwork, NotActivated, Running, Status, Stopped, applies_to, has_telemetry, stopped_by
 from .store import Store
 from .time_text import parse_time
 from .transport import Transport
@@ -93,7 +93,7 @@ class License:
             return self._activate_here(license)
         # It is read once: another thread may report a crash meanwhile, which the telemetry then lacks.
         crash = self.store.state.crash
-        telemetry = self.telemetry(crash)
+        telemetry = self.telemetry(crash) if has_telemetry(self.status) else None
         outcome = self._call_heartbeat(license, telemetry, crash)
         if telemetry is not None and _action_of(outcome) == "fix":
             outcome = self._call_heartbeat(license, None, None)
@@ -171,7 +171,7 @@ class License:
             self._stop(outcome.problem, license)
         else:
             self._continue_after(outcome)
-        return Unconfirmed(outcome.retry_after_seconds)
+        return Unconfirmed(error_of(outcome).retry_after_seconds)
 
     def _reactivate(self, activation: Activation) -> Outcome:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Callable, Dict, Literal, Mapping, Tuple
+from typing import Callable, Dict, Literal, Mapping, Optional, Tuple
 
 from .json_text import is_shallow, safe_integer
 from .time_text import parse_time
@@ -37,6 +37,7 @@ class LicenseProblem(Exception):
         detail: str,
         errors: Tuple[FieldError, ...],
         extras: Members,
+        retry_after_seconds: Optional[float] = None,
     ) -> None:
         super().__init__(f"{code}: {detail}")
         self.status = status
@@ -48,14 +49,18 @@ class LicenseProblem(Exception):
         self.errors = errors
         self.extras: Members = checked_members(code, extras)
         """The members that depend on the code, such as `release_url`. Each may be missing."""
+        self.retry_after_seconds = retry_after_seconds
+        """The least time to wait before the request is repeated, from the `retry-after` of the response."""
 
 
 class ServiceUnreachable(Exception):
     """No valid response was received: no network, a captive portal, an incomplete response, a broken proxy."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, retry_after_seconds: Optional[float] = None) -> None:
         super().__init__(f"the licensing service could not be reached ({reason})")
         self.reason = reason
+        self.retry_after_seconds = retry_after_seconds
+        """The least time to wait before the request is repeated, if a proxy answered 429 or 503 with a `retry-after`."""
 
 
 Check = Callable[[object], bool]

@@ -26,11 +26,10 @@ class StateStorage(Protocol):
     def read(self) -> Optional[State]:
         """Returns None if the state exists but cannot be read at the moment. Never raises."""
 
-    def write(self, state: State, changed: AbstractSet[str]) -> State:
-        """Stores the changed members of the state, and returns the state as it is stored.
+    def write(self, state: State, changed: AbstractSet[str]) -> None:
+        """Stores the changed members of the state. The other members may have been changed by another process since.
 
-        The other members may have been changed by another process since. Raises if the state cannot be stored; the previous one
-        then remains.
+        Raises if the state cannot be stored; the previous one then remains.
         """
         ...
 
@@ -45,13 +44,12 @@ class FileStorage:
         self._file = Path(file)
         self._log = log
         self._pause = pause
-        self._last_text: Optional[str] = None
 
     def read(self) -> Optional[State]:
         """Reads the state. A missing or damaged file counts as an empty state; a damaged file is renamed to `….broken`."""
         self._remove_abandoned()
         try:
-            self._last_text = text = self._read_text()
+            text = self._read_text()
         except OSError:
             self._log("the license state cannot be read at the moment: it will be read again")
             return None
@@ -65,18 +63,15 @@ class FileStorage:
             pass  # The file is replaced by the next write.
         return State()
 
-    def write(self, state: State, changed: AbstractSet[str]) -> State:
+    def write(self, state: State, changed: AbstractSet[str]) -> None:
         """Replaces the file, so that a crash at any moment leaves the complete old or new state."""
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with locked(f"{self._file}.lock"):
-            merged = self._merged(state, changed)
-            text = format_state(merged)
+            text = format_state(self._merged(state, changed))
             with _temporary(self._file) as temporary:
                 _write_and_sync(temporary, text)
                 self._with_retries(lambda: os.replace(temporary, self._file))
-            self._last_text = text
         _sync_folder(self._file.parent)
-        return merged
 
     def _remove_abandoned(self) -> None:
         """Deletes the temporary files of processes that were killed. Never raises."""
@@ -93,7 +88,7 @@ class FileStorage:
                 _remove(path)
 
     def _merged(self, state: State, changed: AbstractSet[str]) -> State:
-        """The stored state with the changed members of this one, if another process has written since.
+        """The stored state with the changed members of this one: another process may have written since.
 
         Raises OSError if it cannot be read: it may contain a license of that process, so only a new license may replace it.
         """
@@ -103,7 +98,7 @@ class FileStorage:
             if "license" not in changed:
                 raise
             text = None
-        stored = None if text is None or text == self._last_text else parse_state(text)
+        stored = None if text is None else parse_state(text)
         if stored is None:
             return state
         members = {name: getattr(state, name) for name in changed}

@@ -76,3 +76,11 @@ def applies_to(stop: StoredStop, license_key: str, mch: Optional[str], app_versi
 def stopped_by(stop: StoredStop) -> Stopped:
     """The status after a received or stored stop. The user can edit the file, so its members are checked like a response."""
     return Stopped(stop.code, stop.detail, checked_members(stop.code, stop.extras))
+
+
+def has_telemetry(status: Status) -> bool:
+    """Whether a heartbeat may have telemetry: in `needs_network` only the first one, after a stop none.
+
+    If a firewall refuses each body with telemetry, the application must still start, and still leave a stop.
+    """
+    return isinstance(status, Running) or (isinstance(status, NeedsNetwork) and status.reason == "not_asked_yet")

@@ -51,7 +51,7 @@ class Store:
             if self.is_unread:
                 return
             try:
-                self._state = self._storage.write(self._state, self._unwritten)
+                self._storage.write(self._state, self._unwritten)
                 self._unwritten = set()
             except Exception:
                 self._log("the license state could not be written")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field, replace
-from typing import Callable, Optional
+from typing import Callable, Optional, Union
 
 from . import schedule
 from .clock import Clock, NamedTimers
@@ -64,15 +64,22 @@ class WaitingActivation:
 
         try:
             self.activate(activation, is_wanted)
-        except LicenseProblem as problem:
-            # After any other refusal, only another click activates.
-            if problem.client_action == "retry":
-                self._wait(activation, started, schedule.ACTIVATION_REPEAT_RETRY_MS)
-            elif _is_at_limit(problem):
-                self._wait(activation, started, schedule.ACTIVATION_REPEAT_INTERVAL_MS)
-        except ServiceUnreachable:
-            self._wait(activation, started, schedule.ACTIVATION_REPEAT_INTERVAL_MS)
+        except (LicenseProblem, ServiceUnreachable) as error:
+            delay_ms = _repeat_after_ms(error)
+            if delay_ms is not None:
+                self._wait(activation, started, delay_ms)
 
 
 def _is_at_limit(problem: LicenseProblem) -> bool:
     return problem.code == "machine_limit_reached"
+
+
+def _repeat_after_ms(error: Union[LicenseProblem, ServiceUnreachable]) -> Optional[float]:
+    """Delay until the repetition after this error; None if only another click activates."""
+    requested = min((error.retry_after_seconds or 0) * 1000, schedule.ACTIVATION_REPEAT_DURATION_MS)
+    if isinstance(error, ServiceUnreachable):
+        return max(schedule.ACTIVATION_REPEAT_INTERVAL_MS, requested)
+    # The service never answers an activation with `reactivate`.
+    if error.client_action in ("retry", "reactivate"):
+        return max(schedule.ACTIVATION_REPEAT_RETRY_MS, requested)
+    return schedule.ACTIVATION_REPEAT_INTERVAL_MS if _is_at_limit(error) else None
