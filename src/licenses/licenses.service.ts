@@ -277,14 +277,16 @@ export class LicensesService {
 
 /**
  * Finds the license that prevented an insertion: one with the id, or one that was imported with the key.
- * @throws Problem `idempotency_key_reused` if it differs from the row that was not inserted
+ * @throws Problem `idempotency_key_reused` if it differs from the row that was not inserted, `unavailable` if it is gone
  */
 async function findEqual(
   manager: EntityManager,
   row: ChangeableByStaff & Pick<License, 'id' | 'key_hash'>,
 ): Promise<string> {
   const { id, key_hash } = row;
-  const existing = await manager.findOneOrFail(License, { where: [{ id }, { key_hash }] });
+  const existing = await manager.findOne(License, { where: [{ id }, { key_hash }] });
+  // A concurrent replacement of the key has removed the row that prevented the insertion.
+  if (!existing) throw problem('unavailable');
   if (licenseRevision(existing) !== licenseRevision(row) || !existing.key_hash.equals(key_hash))
     throw problem('idempotency_key_reused', { license_id: existing.id });
   return existing.id;

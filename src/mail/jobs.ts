@@ -1,4 +1,4 @@
-import { execute } from '../database/sql.js';
+import { queryOne } from '../database/sql.js';
 import { EntityManager } from 'typeorm';
 
 /** The payload of a job: ids of rows and the language of a mail, and no secrets or personal data. */
@@ -20,11 +20,11 @@ export async function addJob(
   payload: JobPayload,
   { key, runAt, priority }: JobOptions,
 ): Promise<void> {
-  await execute(
-    manager,
-    'select graphile_worker.add_job($1, $2::json, job_key := $3, run_at := $4, priority := $5)',
-    [task, JSON.stringify(payload), key, runAt ?? null, priority ?? null],
-  );
+  const sql =
+    'select (graphile_worker.add_job($1, $2::json, job_key := $3, run_at := $4, priority := $5)).id';
+  const job = [task, JSON.stringify(payload), key, runAt ?? null, priority ?? null];
+  // It adds none if a waiting job with this key starts between its statements. The next call takes the key from the running job.
+  while ((await queryOne<{ id: string | null }>(manager, sql, job)).id === null);
 }
 
 /** A failure of a job. Its message is stored with the job and logged, so it must contain no personal data. */

@@ -132,8 +132,10 @@ export async function endRefundedLicense(manager: EntityManager, licenseId: stri
   const ended_at = license.ended_at ?? at;
   const end_changed_at = endChangedAt(license, { ...license, ended_at }, at);
   await manager.update(License, { id: licenseId }, { ended_at, end_changed_at });
-  const change = { ended_at: at, ended_reason: 'refunded' } as const;
-  await manager.update(Activation, { license_id: licenseId, ended_at: IsNull() }, change);
+  // A machine that was activated while this transaction waited for the lock has a later time.
+  const endActivations = `update activation set ended_at = greatest($2, activated_at), ended_reason = 'refunded'
+                          where license_id = $1 and ended_at is null`;
+  await execute(manager, endActivations, [licenseId, at]);
   // The language of a request is stored for the mail about its decision, which is not sent for an ended activation.
   const removeLanguages = `update release_request r set language = null from activation a
                            where a.id = r.activation_id and a.license_id = $1 and r.language is not null`;

@@ -6,10 +6,13 @@ import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { MailHarness } from './harness.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
+import { until } from '../support/until.js';
 
 const harness = await MailHarness.start();
 beforeEach(() => harness.smtp.behave());
 
+const WAITS_FOR_LOCK = `
+  select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 const mailsTo = (email: string) => harness.smtp.received.filter(({ to }) => to.includes(email));
 
 /**
@@ -220,6 +223,33 @@ describe('a license key', () => {
     const selectAudit = "select 1 from audit_event where license_id = $1 and action = 'license.send_key'";
     expect(await harness.service.sql(selectAudit, [id])).toEqual([]);
     expect(await harness.licenses.currentKey(id)).toBeNull();
+  });
+
+  test('is mailed again if it is requested at the moment when the waiting mail starts', async () => {
+    const { service, jobs } = harness;
+    const email = 'started@example.com';
+    const id = await harness.sell(email);
+    await jobs.untilDone('license_key', id);
+    harness.smtp.misbehave('rcpt', 451);
+    await harness.licenses.sendKey(id, AUDIT_CONTEXT);
+    await jobs.untilFailed(id, 1, 'license_key_again');
+    await harness.postponeFailedJobs();
+    harness.smtp.behave();
+
+    const worker = await service.database.connect();
+    const start = `update graphile_worker._private_jobs set locked_at = now(), locked_by = 'a worker'
+                   where key = $1`;
+    await worker.query('begin');
+    await worker.query(start, [`license_key_again ${id}`]);
+    const sending = harness.licenses.sendKey(id, AUDIT_CONTEXT);
+    await until(async () => (await service.sql(WAITS_FOR_LOCK)).length > 0);
+    await worker.query('commit');
+    worker.release();
+    await sending;
+    const [mail] = await jobs.untilDone('license_key_again', id);
+    const end = "delete from graphile_worker._private_jobs where locked_by = 'a worker' returning key";
+    expect(await service.sql(end)).toEqual([{ key: null }]);
+    expect([mail!.attempts, mailsTo(email).length]).toEqual([1, 2]);
   });
 
   test('of an unknown license is not mailed: the request is refused with not_found', async () => {

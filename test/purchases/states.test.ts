@@ -188,6 +188,15 @@ describe('a refund', () => {
     expect(row).toEqual({ transactions: 1 });
   });
 
+  test('ends no activation before its beginning, also if it began after the time of the report', async () => {
+    const bought = await sellAndActivate('waited', ['studio']);
+    service.clock.advance(-1_000);
+    await reportAll('waited', 'refunded');
+    expect(await activationEnds(bought)).toEqual([
+      { ended_at: new Date('2026-11-20T13:00:00Z'), ended_reason: 'refunded' },
+    ]);
+  });
+
   test('applies to the next heartbeat and the next activation', async () => {
     const bought = await sellAndActivate('next', ['studio', 'laptop']);
     expect((await service.heartbeat(bought.tokens[1]!)).status).toBe(200);
