@@ -11,7 +11,9 @@ import {
 import {
   httpUrl,
   languageTag,
+  licenseKeyPrefix,
   mailAddress,
+  productId,
   publicKeys,
   requireOtherPort,
   secret,
@@ -108,8 +110,8 @@ export class Config {
     const publicUrl = settings.parse('PUBLIC_URL', httpUrl);
     this.publicUrl = publicUrl ?? `http://localhost:${this.port}`;
     this.dataDir = resolve(text('DATA_DIR') ?? 'data');
-    this.product = settings.matching('PRODUCT', /^[A-Za-z0-9][A-Za-z0-9._-]{0,95}$/, 'com.example.app');
-    this.licenseKeyPrefix = settings.matching('LICENSE_KEY_PREFIX', /^[A-Z0-9]{2,12}$/, 'MOOR');
+    this.product = settings.parse('PRODUCT', productId) ?? 'com.example.app';
+    this.licenseKeyPrefix = settings.parse('LICENSE_KEY_PREFIX', licenseKeyPrefix) ?? 'MOOR';
     this.tokenKeysDir = text('TOKEN_KEYS_DIR');
     this.manifestPublicKeys = settings.parse('MANIFEST_PUBLIC_KEYS', publicKeys);
     this.defaultMachinesPerLicense = settings.integer('DEFAULT_MACHINES_PER_LICENSE', MACHINES_ALLOWED, 1);

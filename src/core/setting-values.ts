@@ -26,6 +26,20 @@ export function httpUrl(name: string, text: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
+/** Parses the id of the application. */
+export function productId(name: string, text: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,95}$/.test(text)) return text;
+  throw new ConfigError(
+    `${name} must be 1 to 96 letters, digits, dots, underscores or dashes, and begin with a letter or digit.`,
+  );
+}
+
+/** Parses the prefix of license keys. */
+export function licenseKeyPrefix(name: string, text: string): string {
+  if (/^[A-Z0-9]{2,12}$/.test(text)) return text;
+  throw new ConfigError(`${name} must be 2 to 12 capital letters or digits.`);
+}
+
 /** Parses a secret of 32 bytes. */
 export function secret(name: string, text: string): Buffer {
   if (!/^[A-Za-z0-9+/]{43}=$/.test(text)) throw new ConfigError(`${name} must be 32 bytes in base64.`);

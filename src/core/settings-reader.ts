@@ -41,15 +41,6 @@ export class SettingsReader {
     return parsed ?? missing;
   }
 
-  /** Reads a text of a certain shape. */
-  matching(name: string, shape: RegExp, missing: string): string {
-    const parsed = this.parse(name, (_name, text) => {
-      if (shape.test(text)) return text;
-      throw new ConfigError(`${name} must match ${shape.source}.`);
-    });
-    return parsed ?? missing;
-  }
-
   /** Reads one of several values. */
   oneOf<const T extends string>(name: string, allowed: readonly T[], missing: NoInfer<T>): T {
     const parsed = this.parse(name, (_name, text) => {

@@ -261,7 +261,7 @@ describe('a wrong setting is one line with the remedy, and the exit code is 2:',
     ],
     ['MAIL_FROM', () => ({ MAIL_FROM: 'licenses' }), /^MAIL_FROM must be an e-mail address/],
     ['LOG_LEVEL', () => ({ LOG_LEVEL: 'loud' }), /^LOG_LEVEL must be one of trace, /],
-    ['PRODUCT with a space', () => ({ PRODUCT: 'My App' }), /^PRODUCT must match /],
+    ['PRODUCT with a space', () => ({ PRODUCT: 'My App' }), /^PRODUCT must be 1 to 96 letters, /],
     [
       'TOKEN_KEYS_DIR that does not exist',
       () => ({ TOKEN_KEYS_DIR: terminal.file('none') }),

@@ -26,8 +26,16 @@ describe('a setting that cannot be used', () => {
     ['HOST :: without NODE_ENV', { HOST: '::' }, /^Development mode .*NODE_ENV/],
     ['NODE_ENV', { NODE_ENV: 'staging' }, /^NODE_ENV must be development or production\.$/],
     ['PUBLIC_URL', { PUBLIC_URL: 'ftp://example.com' }, /^PUBLIC_URL must be an http or https URL/],
-    ['PRODUCT', { PRODUCT: 'a product' }, /^PRODUCT must match /],
-    ['LICENSE_KEY_PREFIX', { LICENSE_KEY_PREFIX: 'moor' }, /^LICENSE_KEY_PREFIX must match /],
+    [
+      'PRODUCT',
+      { PRODUCT: 'a product' },
+      /^PRODUCT must be 1 to 96 letters, digits, dots, underscores or dashes, and begin with a letter or digit\.$/,
+    ],
+    [
+      'LICENSE_KEY_PREFIX',
+      { LICENSE_KEY_PREFIX: 'moor' },
+      /^LICENSE_KEY_PREFIX must be 2 to 12 capital letters or digits\.$/,
+    ],
     [
       'LICENSE_KEY_SECRET',
       { LICENSE_KEY_SECRET: SECRET },
