@@ -143,7 +143,7 @@ export const PROBLEMS = {
   token_invalid: {
     status: 403,
     client_action: 'reactivate',
-    title: 'This is no token of this service',
+    title: 'This token cannot be used',
     when:
       'The token is not of this service or was changed, its activation is unknown, its signing key was revoked, or its ' +
       'activation was released and the same machine was activated again since.',
@@ -188,7 +188,7 @@ export const PROBLEMS = {
     status: 403,
     client_action: 'fix',
     title: 'Sign in with a code by mail first',
-    when: 'Portal only: self-release, export and deletion need a session that a mailed code began.',
+    when: 'Portal only: self-release, export and erasure need a session that a mailed code began.',
     detail: 'Other people may know your license key. To do this, sign in with a code that we mail to you.',
   },
   release_needs_support: {
