@@ -65,7 +65,7 @@ export function importColumns(header: readonly string[]): ImportColumn[] {
   if (!REQUIRED_COLUMNS.every((name) => names.includes(name))) {
     throw new ImportError(
       `The first line must name the columns ${REQUIRED_COLUMNS.join(' and ')}, with commas or semicolons between. ` +
-        'The file of another vendor needs --from or --map (docs/operations/license-import.md).',
+        'The file of another system needs --from or --map (docs/operations/license-import.md).',
     );
   }
   for (const [i, name] of names.entries()) {

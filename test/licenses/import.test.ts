@@ -200,7 +200,7 @@ describe('an import is refused as a whole:', () => {
   const knownColumns = 'known are license_key, email, machines_allowed, expires_at, on_expiry.';
   const missingColumns =
     'The first line must name the columns license_key and email, with commas or semicolons between. ' +
-    'The file of another vendor needs --from or --map (docs/operations/license-import.md).';
+    'The file of another system needs --from or --map (docs/operations/license-import.md).';
   const wrongQuote = 'a quotation mark is missing or out of place.';
   const longRow = 'this row is longer than 16 KiB; look for a quotation mark that is not closed.';
   const wrongEncoding = 'this is not UTF-8; save the file in that encoding.';

@@ -23,7 +23,7 @@ describe('a header', () => {
 
   const missingColumn =
     'The first line must name the columns license_key and email, with commas or semicolons between. ' +
-    'The file of another vendor needs --from or --map (docs/operations/license-import.md).';
+    'The file of another system needs --from or --map (docs/operations/license-import.md).';
   const unknownColumn = 'is unknown; known are license_key, email, machines_allowed, expires_at, on_expiry.';
   test.each<[what: string, sentence: string, header: string[]]>([
     ['an empty header', missingColumn, []],
@@ -112,7 +112,7 @@ describe('a row', () => {
     expect(parseRow(ALL, cells, DEFAULTS).license!.machines_allowed).toBe(Number(cell));
   });
 
-  test('may have a key of another vendor, whose last symbol is not a check symbol', () => {
+  test('may have a key of another system, whose last symbol is not a check symbol', () => {
     const { key, faults } = parseRow(ALL, ['x1_0OIL-uuuu-AAAA-AAAA', 'a@b', '', '', ''], DEFAULTS);
     expect({ key, faults }).toEqual({ key: 'X1_0011-UUUU-AAAA-AAAA', faults: [] });
   });

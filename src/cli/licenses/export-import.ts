@@ -23,7 +23,7 @@ import { openExport, type ExportRow } from './export-rows.js';
 import type { ColumnMaps, RowFilters } from './import-options.js';
 import { nextRefusedPath, RefusedFile } from './refused-file.js';
 
-/** The options of `license import` for the export of another vendor. */
+/** The options of `license import` for the export of another system. */
 export interface ExportImportOptions {
   readonly from?: VendorName;
   readonly map?: ColumnMaps;
@@ -37,11 +37,11 @@ export interface ExportImportOptions {
   readonly mailsPerMinute: number;
 }
 
-/** Whether the file is the export of another vendor, and no file of license keys. */
+/** Whether the file is the export of another system, and no file of license keys. */
 export const isOfAnotherVendor = ({ from, map }: Pick<ExportImportOptions, 'from' | 'map'>): boolean =>
   from !== undefined || map !== undefined;
 
-/** Imports the export of another vendor, and prints a report. The exit status is 1 if a row was refused. */
+/** Imports the export of another system, and prints a report. The exit status is 1 if a row was refused. */
 export async function importExportFile(
   name: string,
   options: ExportImportOptions,

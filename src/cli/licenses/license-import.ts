@@ -11,7 +11,7 @@ import { csvRows, openFile } from './csv-rows.js';
 import { collectFilters, collectMaps } from './import-options.js';
 import { importExportFile, isOfAnotherVendor, sendKeys, type ExportImportOptions } from './export-import.js';
 
-/** Options for the export of another vendor alone. The import of license keys refuses them. */
+/** Options for the export of another system alone. The import of license keys refuses them. */
 const EXPORT_OPTIONS = ['only', 'dates', 'machines', 'onExpiry', 'dryRun', 'refused'] as const;
 
 /** Adds the command `license import`. */
@@ -20,9 +20,9 @@ export function importCommand(license: Command): void {
     .command('import')
     .argument('[file]', 'CSV with license_key, email and, if wanted, machines_allowed, expires_at, on_expiry')
     .description(
-      'import licenses with the keys that their holders have, without a mail; or, with --from or --map, the export of another vendor, whose holders get new keys by mail',
+      'import licenses with the keys that their holders have, without a mail; or, with --from or --map, the export of another system, whose holders get new keys by mail',
     )
-    .addOption(choiceOption('--from <vendor>', 'whose export the file is', Object.keys(VENDORS)))
+    .addOption(choiceOption('--from <system>', 'whose export the file is', Object.keys(VENDORS)))
     .option(
       '--map <column=field>',
       `a column of the file and what it is: ${IMPORT_FIELDS.join(', ')}; repeatable`,
