@@ -9,7 +9,7 @@ interface DatabaseIdentity {
   readonly id: string;
   /** The id of this database, and the ids of the databases from which it was restored. */
   readonly lineage: ReadonlySet<string>;
-  /** The time at which the first database of the lineage got its id. */
+  /** The time at which this database got its id. */
   readonly since: Date;
 }
 
@@ -35,7 +35,7 @@ export async function identifyDatabase(database: SqlConnection, now: Date): Prom
   const readRows = () =>
     queryRows<IdentityRow>(
       database,
-      'select id, incarnation = $1 as is_current, since from database_identity order by since',
+      'select id, incarnation = $1 as is_current, since from database_identity',
       [incarnation],
     );
   let rows = await readRows();
@@ -45,6 +45,6 @@ export async function identifyDatabase(database: SqlConnection, now: Date): Prom
     await execute(database, insert, [uuidv7(), incarnation, now]);
     rows = await readRows();
   }
-  const { id } = rows.find(({ is_current }) => is_current)!;
-  return { id, lineage: new Set(rows.map((row) => row.id)), since: rows[0]!.since };
+  const { id, since } = rows.find(({ is_current }) => is_current)!;
+  return { id, lineage: new Set(rows.map((row) => row.id)), since };
 }

@@ -45,8 +45,9 @@ export class ErasureRecords {
   }
 
   /**
-   * Reads the blocks that were written by this database or by a database from which it was restored. Leaves out the blocks of
-   * other copies, such as the copy of a restore drill, and the erasures whose request was cancelled in this database.
+   * Reads the blocks that were written by this database or a database from which it was restored, and all blocks from before this
+   * database got its id. Leaves out later blocks of other copies, such as the copy of a restore drill, and the erasures whose
+   * request was cancelled in this database.
    * @throws ConfigError if the file exists and cannot be read
    */
   async read(database: SqlConnection): Promise<RecordedErasures> {
@@ -54,7 +55,7 @@ export class ErasureRecords {
     const { erased, cancelled } = await readTombstones(
       this.config.tombstoneFile,
       // A block of a version before docs/decisions/0024 names no database, and is used. So is a block from before `since`: this
-      // database may be restored from a backup that is older than the id of the database that wrote the block.
+      // database may be restored from a backup that is older than a failover, which gave its writer an id of its own.
       ({ database: writer, at }) => !writer || lineage.has(writer) || (at !== undefined && at < since),
     );
     const cancelledHere = await queryIds(

@@ -337,9 +337,11 @@ describe('if a restored copy shares the tombstone file,', () => {
     const ada = await createAdasLicense(service, 'txn_1');
     const { id } = await erasuresOf(service).request(ADA);
     const [copy, restored] = [await backup(), await backup()];
-    service = await start(original);
-    // The copy read the file before the original erased anything.
+    // Each of them has its identity before the erasure.
+    await start(restored);
+    service = await restart(original);
     const copyService = await start(copy);
+    clock.advance(HOUR_MS);
     await erasuresOf(service).run(id);
     await erasuresOf(copyService).cancel(id);
     await waitForJobs(service);
@@ -349,6 +351,24 @@ describe('if a restored copy shares the tombstone file,', () => {
     expect([await emailOf(service, ada.id), await leaks(service)]).toEqual([null, []]);
     expect((await service.heartbeat(ada.token)).json.code).toBe('binding_released');
   });
+});
+
+test('an erasure and a cancellation after a failover count in a backup from before the failover', async () => {
+  let service = await start(original);
+  const ada = await createAdasLicense(service, 'txn_1');
+  const bob = await service.issue({ email: BOB });
+  const { id } = await erasuresOf(service).request(BOB);
+  // A promoted standby gets an id of its own, as each copy does, and the backup does not contain it.
+  const [restored, promoted] = [await backup(), await backup()];
+  service = await start(promoted);
+  await erasuresOf(service).cancel(id);
+  await erase(service, ADA);
+  await waitForJobs(service);
+  clock.advance(HOUR_MS);
+  service = await restart(restored);
+  expect([await emailOf(service, ada.id), await emailOf(service, bob.license_id)]).toEqual([null, BOB]);
+  expect(await findRequest(service, id)).toMatchObject({ state: 'taken_back' });
+  expect(await leaks(service)).toEqual([]);
 });
 
 test('erasures are repeated in a backup whose table database_identity is empty', async () => {
