@@ -1,18 +1,28 @@
-import type { Config } from '../core/config.js';
+import { ConfigError, type Config } from '../core/config.js';
 
 /** The error of a start whose HOST is no address of this machine. At boot, the machine may get the address later. */
 export class AddressUnavailable extends Error {}
 
+type Address = Pick<Config, 'host' | 'port' | 'isPortShared'>;
+
+/** Returns the error of a start that could not listen. @param code of the error of the system */
+export function listenError(address: Address, code: string | undefined, setting?: string): Error {
+  const failure = listenFailure(address, code, setting);
+  return code === 'EADDRNOTAVAIL' ? new AddressUnavailable(failure) : new ConfigError(failure);
+}
+
 /** Returns the sentence about a start that could not listen. @param code of the error of the system */
 export function listenFailure(
-  { host, port, isPortShared }: Pick<Config, 'host' | 'port' | 'isPortShared'>,
+  { host, port, isPortShared }: Address,
   code: string | undefined,
+  setting = 'PORT',
 ): string {
-  const failure = `Mooring cannot listen on HOST ${host}, PORT ${port} (${code})`;
+  const failure = `Mooring cannot listen on HOST ${host}, ${setting} ${port} (${code})`;
   if (isPortShared && code === 'EADDRINUSE')
     return `${failure}: the program that uses the port does not share it; an instance needs REUSE_PORT=true from its start.`;
   // The code of libuv on systems whose kernel does not distribute connections, such as macOS and Windows.
   if (isPortShared && code === 'ENOTSUP')
     return `${failure}: this system cannot share a port, so REUSE_PORT must be false.`;
+  if (code === 'EADDRINUSE') return `${failure}: another program uses the port; set another ${setting}.`;
   return `${failure}.`;
 }

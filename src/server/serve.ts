@@ -14,7 +14,8 @@ import { BACKLOG } from '../http/limits/load-shedding.js';
 import { exitOnUncaught } from '../core/uncaught-errors.js';
 import { openKeyRing, readLicenseKeys } from '../keys/key-material.js';
 import { requireKeySettingsOfDatabase } from '../licenses/license-key-secret.js';
-import { AddressUnavailable, listenFailure } from './listen-failure.js';
+import { AddressUnavailable, listenError } from './listen-failure.js';
+import { MetricsService } from '../monitoring/metrics/metrics.service.js';
 import { MonitoringController } from '../monitoring/monitoring.controller.js';
 import { makeSample, NO_SAMPLE } from './sample-data.js';
 import { welcomeText } from './welcome.js';
@@ -66,13 +67,18 @@ async function start(config: Config): Promise<void> {
   await app.init();
   endStep('init');
   shutdown.signal.throwIfAborted();
-  const { port, host, isPortShared } = config;
+  const { port, host, isPortShared, metricsPort } = config;
   // Fastify passes all options to Node, but its type does not have `reusePort`.
   const options = { port, host, backlog: BACKLOG, reusePort: isPortShared };
-  await app.listen(options).catch((error: NodeJS.ErrnoException) => {
-    const failure = listenFailure(config, error.code);
-    throw error.code === 'EADDRNOTAVAIL' ? new AddressUnavailable(failure) : new ConfigError(failure);
+  await app.listen(options).catch(({ code }: NodeJS.ErrnoException) => {
+    throw listenError(config, code);
   });
+  await app
+    .get(MetricsService)
+    .listen()
+    .catch(({ code }: NodeJS.ErrnoException) => {
+      throw listenError({ host, port: metricsPort!, isPortShared: false }, code, 'METRICS_PORT');
+    });
   shutdown.signal.throwIfAborted();
   endStep('listen');
   shutdownDelayMs = config.shutdownDelaySeconds * 1000;

@@ -440,7 +440,9 @@ test('a start on a PORT in use fails with one sentence, and the log has no error
   const env = { ...production, PORT: String(mailServer.port) };
   const { code, stdout, stderr } = await terminal.run([], { program: MAIN, env });
   expect(code).toBe(2);
-  expect(stderr).toMatch(/^Mooring cannot listen on HOST 127\.0\.0\.1, PORT \d+ \(EADDRINUSE\)\.\n$/);
+  expect(stderr).toMatch(
+    /^Mooring cannot listen on HOST 127\.0\.0\.1, PORT \d+ \(EADDRINUSE\): another program uses the port; set another PORT\.\n$/,
+  );
   expect(stdout).not.toContain('"level":50');
 });
 

@@ -126,7 +126,7 @@ test('a METRICS_PORT that is in use or invalid gives one sentence and exit code 
   try {
     expect([(await busy!.exited).code, busy!.stderr]).toEqual([
       2,
-      `Mooring cannot listen on HOST 127.0.0.1, METRICS_PORT ${port} (EADDRINUSE).\n`,
+      `Mooring cannot listen on HOST 127.0.0.1, METRICS_PORT ${port} (EADDRINUSE): another program uses the port; set another METRICS_PORT.\n`,
     ]);
     expect([(await wrong!.exited).code, wrong!.stderr]).toEqual([
       2,

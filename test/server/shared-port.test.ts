@@ -68,7 +68,9 @@ test('two instances share a port, an upgrade loses no request, and an instance t
 
   const unshared = launch('false');
   expect(await unshared.exited).toEqual({ code: 2, signal: null });
-  expect(unshared.stderr).toBe(`Mooring cannot listen on HOST 127.0.0.1, PORT ${port} (EADDRINUSE).\n`);
+  expect(unshared.stderr).toBe(
+    `Mooring cannot listen on HOST 127.0.0.1, PORT ${port} (EADDRINUSE): another program uses the port; set another PORT.\n`,
+  );
   await second.end('SIGTERM');
 });
 

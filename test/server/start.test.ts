@@ -192,6 +192,7 @@ describe('with an existing database', () => {
       LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),
       DATABASE_URL: (await createDatabase()).url,
       HOST: '192.0.2.1',
+      METRICS_PORT: '0',
     });
     expect(await server.exited).toEqual({ code: 1, signal: null });
     expect(server.stderr).toMatch(

@@ -16,6 +16,7 @@ import { hostUrls } from '../../src/core/host-list.js';
 import { poolOf } from '../../src/database/data-source.js';
 import { isTemporaryDatabaseError } from '../../src/database/temporary-errors.js';
 import { createApp } from '../../src/http/create-app.js';
+import { MetricsService } from '../../src/monitoring/metrics/metrics.service.js';
 import { AppLogger } from '../../src/core/logger.js';
 import { LIMITS } from '../../src/http/limits/load-shedding.js';
 import { LicensesService, type LicenseChange, type NewLicense } from '../../src/licenses/licenses.service.js';
@@ -155,6 +156,7 @@ async function listenWithRetries(
   try {
     app = await create();
     await app.listen({ port, host: '127.0.0.1' });
+    await app.get(MetricsService).listen();
     return app;
   } catch (error) {
     await app?.close();

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
-import { BeforeApplicationShutdown, Inject, Injectable, OnApplicationBootstrap } from '@nestjs/common';
-import { Config, ConfigError } from '../../core/config.js';
+import { BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
+import { Config } from '../../core/config.js';
 import { SECURITY_HEADERS } from '../../http/responses/security-headers.js';
 import { stripClientAddress } from '../../http/strip-client-address.js';
 import { AppLogger } from '../../core/logger.js';
@@ -12,7 +12,7 @@ export const METRICS_SOURCES = Symbol('metrics sources');
 
 /** Serves the metrics in Prometheus's text format on METRICS_PORT. No label contains personal data. */
 @Injectable()
-export class MetricsService implements OnApplicationBootstrap, BeforeApplicationShutdown {
+export class MetricsService implements BeforeApplicationShutdown {
   readonly #registry = new MetricsRegistry();
   #server: Server | undefined;
 
@@ -22,7 +22,8 @@ export class MetricsService implements OnApplicationBootstrap, BeforeApplication
     private readonly log: AppLogger,
   ) {}
 
-  async onApplicationBootstrap(): Promise<void> {
+  /** Opens METRICS_PORT, if it is set. Called once PORT is open, because a scrape shows that the instance answers requests. */
+  async listen(): Promise<void> {
     const { metricsPort, host } = this.config;
     if (metricsPort === undefined) return;
     for (const source of this.sources) source.register(this.#registry);
@@ -39,11 +40,7 @@ export class MetricsService implements OnApplicationBootstrap, BeforeApplication
     });
     stripClientAddress(server);
     server.listen(metricsPort, host);
-    await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
-      throw new ConfigError(
-        `Mooring cannot listen on HOST ${host}, METRICS_PORT ${metricsPort} (${error.code}).`,
-      );
-    });
+    await once(server, 'listening');
     this.#server = server;
   }
 
