@@ -57,8 +57,8 @@ export function openExistingKeyRing(config: Config): Promise<KeyRing> {
   return KeyRing.open(tokenKeysDir(config)).catch(({ message }: Error) => {
     const setting = config.tokenKeysDir ? 'TOKEN_KEYS_DIR' : 'DATA_DIR';
     throw new ConfigError(
-      `${setting} cannot be used: ${message.replace(/\.$/, '')}: correct ${setting}, give this user access, or restore the folder ` +
-        'from its backup (docs/operations/secrets-and-files.md).',
+      `${setting} cannot be used: ${message.replace(/\.$/, '')}: correct ${setting}, give this user access, restore the folder ` +
+        'from its backup, or make a new ring (docs/operations/secrets-and-files.md#lost-token-keys).',
     );
   });
 }

@@ -284,7 +284,7 @@ describe('in production', () => {
       expect(await terminal.run(['keys', command], { env })).toMatchObject({
         code: 2,
         stdout: '',
-        stderr: `TOKEN_KEYS_DIR cannot be used: ${missing} holds no ring.json that can be read (ENOENT): correct TOKEN_KEYS_DIR, give this user access, or restore the folder from its backup (docs/operations/secrets-and-files.md).\n`,
+        stderr: `TOKEN_KEYS_DIR cannot be used: ${missing} holds no ring.json that can be read (ENOENT): correct TOKEN_KEYS_DIR, give this user access, restore the folder from its backup, or make a new ring (docs/operations/secrets-and-files.md#lost-token-keys).\n`,
       });
       const unset = { ...settings, TOKEN_KEYS_DIR: undefined };
       const run = await terminal.run(['keys', command], { env: unset });
