@@ -37,9 +37,9 @@ function namesOf(text: string, shape: RegExp): string[] {
 const FOREIGN_NAMES = new Set(
   `archive_timeout create_hypertable default_pool_size hot_standby hot_standby_feedback ignore_startup_parameters
    max_connections max_standby_streaming_delay older_than pg_archivecleanup pg_ctl pg_dump pg_receivewal pg_restore
-   pg_verifybackup query_start recovery_target_action recovery_target_time synchronous_standby_names
+   pg_upgrade pg_verifybackup query_start recovery_target_action recovery_target_time synchronous_standby_names
    checkpoint_timeout connect_address loop_wait maximum_lag_on_failover number_sync_standbys pg_autoctl pg_rewind retry_timeout
-   primary_start_timeout synchronous_mode target_session_attrs use_pg_rewind use_slots
+   last_archived_time last_failed_time primary_start_timeout synchronous_mode target_session_attrs use_pg_rewind use_slots
    access_log error_log limit_req proxy_set_header rule_files snake_case
    mach_absolute_time mach_continuous_time
    CERT_NOT_YET_VALID CLOCK_MONOTONIC EC_SIGN_ED25519 KEY_WOW64_64KEY NODE_EXTRA_CA_CERTS NODE_USE_ENV_PROXY SELF_SIGNED_CERT_IN_CHAIN

@@ -124,7 +124,9 @@ export class SalesSimulation {
 export async function startArchiving(postgres: FragilePostgres, archive: string): Promise<void> {
   mkdirSync(archive);
   await query(postgres.url, "alter system set archive_mode = 'on'");
-  const command = `test ! -f ${archive}/%f && cp %p ${archive}/%f`;
+  const file = `${archive}/%f`;
+  const copy = `cp %p ${file}.tmp && sync ${file}.tmp && mv ${file}.tmp ${file} && sync ${archive}`;
+  const command = `cmp -s %p ${file} || test ! -f ${file} && ${copy}`;
   await query(postgres.url, `alter system set archive_command = '${command}'`);
   await postgres.stop();
   await postgres.restart();
