@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { createHmac, randomUUID } from 'node:crypto';
 import { Config } from '../../src/core/config.js';
 import { licenseKeySecret } from '../../src/keys/key-material.js';
-import { waitForJobs, outbox } from '../erasure/harness.js';
+import { waitForJobs, outbox, sell } from '../erasure/harness.js';
 import { NOW, Service } from '../support/harness.js';
 import { whileGone, everyRow } from '../support/tables.js';
 import { Browser, mailedCodes, withoutIdAndDate, wrongCode } from './harness.js';
@@ -206,17 +206,24 @@ describe('a request for a code does not show whether a license has the address',
     return { ...rest, ...headers, 'set-cookie': headers['set-cookie']?.replace(/=[0-9a-f-]{36};/, '=…;') };
   };
 
-  test('the response is the same, and a mail is sent only if a license has the address', async () => {
+  test('the response is the same, and a mail is sent only if a license or a purchase has the address', async () => {
     // Addresses of one length, so that the responses have one length.
-    const [known, unknown] = ['holder@example.com', 'absent@example.com'];
+    const [known, bought, unknown] = ['holder@example.com', 'bought@example.com', 'absent@example.com'];
     await service.issue({ email: known });
+    await service.setLicense(await sell(service, bought, 'pi_bought'), { email: 'other@example.com' });
     const request = (email: string) => new Browser(service).call('POST', '/session/code', { email });
-    const [withLicense, withoutLicense] = [await request(known), await request(unknown)];
+    const [withLicense, withPurchase, withoutLicense] = [
+      await request(known),
+      await request(bought),
+      await request(unknown),
+    ];
     expect(withLicense).toMatchObject({ status: 202, json: { sent_to: known } });
     expect(withoutLicense.json).toEqual({ sent_to: unknown });
+    expect(comparable(withPurchase)).toEqual(comparable(withLicense));
     expect(comparable(withoutLicense)).toEqual(comparable(withLicense));
     await waitForJobs(service, 'mail_sign_in_code');
     expect(await mailedCodes(service, known)).toHaveLength(1);
+    expect(await mailedCodes(service, bought)).toHaveLength(1);
     expect((await outbox(service)).filter(({ to }) => to === unknown)).toEqual([]);
   });
 

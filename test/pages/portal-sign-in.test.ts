@@ -116,7 +116,7 @@ test('"I lost my key": a mailed code, pasted with a dash, is sent when its eight
   expect(await email(page).inputValue()).toBe(license.email);
   await browser.expectAccessibleLayout(page);
   const mailed = await codeAfter(service, license.email, () => press(page, 'Mail me a code'));
-  await expectText(page, `If a license belongs to ${license.email}, a code is on its way there.`);
+  await expectText(page, `If we know ${license.email}, a code is on its way there.`);
   await expectFocus(code(page));
   expect(await code(page).getAttribute('autocomplete')).toBe('one-time-code');
   // The field is as wide as eight digits.
@@ -140,7 +140,7 @@ test('an address without a license gets the same response, and can be changed', 
   await expectFocus(email(page));
   await email(page).fill('unknown@example.com');
   await press(page, 'Mail me a code');
-  await expectText(page, 'If a license belongs to unknown@example.com');
+  await expectText(page, 'If we know unknown@example.com');
   await press(page, 'Use another address');
   await expectFocus(email(page));
   expect(await email(page).inputValue()).toBe('unknown@example.com');
