@@ -32,6 +32,8 @@ const SMALL_TABLE_INTERVAL_MS = 20 * 60 * 60_000;
  * request for 3 days, and this interval has 21, so 6 days remain for retries.
  */
 const LARGE_TABLE_INTERVAL_MS = 21 * DAY_MS;
+/** For these days a large table waits for its hour. Then each hourly run tries, because the same dump may fill this hour every day. */
+const LARGE_TABLE_WAIT_MS = 2 * DAY_MS;
 
 interface FileState {
   readonly table_name: string;
@@ -46,7 +48,7 @@ const UPSERT_FILE_STATE = `
 
 /**
  * Returns the tables whose files must be rewritten now. It records new tables, whose files are due after one interval.
- * @param largeTableHour the hour (UTC) in which large tables may be rewritten
+ * @param largeTableHour the hour (UTC) in which large tables are rewritten, unless they are overdue
  */
 export async function tablesToRewrite(
   runner: QueryRunner,
@@ -61,9 +63,9 @@ export async function tablesToRewrite(
     .filter(({ is_large, rewritten_at }) => {
       // A time in the future was recorded by a clock that was ahead.
       const age = Math.abs(now.getTime() - rewritten_at.getTime());
-      return is_large
-        ? age >= LARGE_TABLE_INTERVAL_MS && now.getUTCHours() === largeTableHour
-        : age >= SMALL_TABLE_INTERVAL_MS;
+      if (!is_large) return age >= SMALL_TABLE_INTERVAL_MS;
+      const isInHour = now.getUTCHours() === largeTableHour;
+      return age >= LARGE_TABLE_INTERVAL_MS + (isInHour ? 0 : LARGE_TABLE_WAIT_MS);
     })
     .map(({ table_name }) => table_name);
 }
