@@ -191,8 +191,8 @@ comment on column release_request.decision is 'Decision: release (also if staff 
 comment on column release_request.language is 'Language of the page on which the holder requested it, for the mail about the decision; null for the language of mails, and after the decision.';
 
 -- Telemetry: the reported fields, the day, and a random id. There is no key, no token and no time finer than a day. The
--- file of the inbox has the order of arrival until the rows move to `telemetry` after midnight (UTC). From then on, a
--- row cannot be linked to a license or to another row of the same machine (docs/privacy.md#telemetry).
+-- file of the inbox has the order of arrival until the rows move to `telemetry` after midnight (UTC). From then on,
+-- nothing but its own values links a row to a license or to another row of the same machine (docs/privacy.md#telemetry).
 
 create table telemetry_inbox (
   id uuid primary key,

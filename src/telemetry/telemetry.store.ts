@@ -30,8 +30,8 @@ type Values = readonly (string | number | null)[];
 
 /**
  * Stores telemetry without a license, a machine or a time of day. On the day of its arrival, the place of a row in the file
- * of the inbox shows about when it arrived. From the next day on, no row can be linked to a license, a machine or a time
- * (docs/privacy.md#telemetry).
+ * of the inbox shows about when it arrived. From the next day on, nothing shows this time, and nothing but its own values
+ * links a row to a license or a machine (docs/privacy.md#telemetry).
  */
 @Injectable()
 export class TelemetryStore {
