@@ -29,12 +29,15 @@ const LICENSE_KEYS = [
 /** A signed token begins with `{"` in base64url. The pattern also matches a token that is cut off after its first dot. */
 const TOKEN = /(?<![0-9A-Za-z])eyJ[\w-]*\.[\w-]/;
 
-/** Default names of computers: `Janes-MacBook-Pro`, `MacBook-Pro-von-Jane`, `DESKTOP-AB12CD3`. */
+/** Default names of computers: `Janes-MacBook-Pro`, `Janes MacBook Pro`, `MacBook Pro von Jane`, `DESKTOP-AB12CD3`. */
 const COMPUTER_NAMES = [
   /[a-z]s-(macbook|imac|iphone|ipad|mbp|mac(mini|studio|pro)?(?![a-z]))/i,
+  // With a capital letter, because a space may also separate two words: `macOS Mac Catalyst`.
+  /\p{Ll}s (MacBook|iMac|iPhone|iPad|MBP|Mac\b)/u,
   /[a-z]{3}s_(macbook|imac|mac_?mini|mbp)/i,
-  /['\u2019]s?[ _-](macbook|imac|iphone|ipad|mbp|mac\b|pc\b)/i,
-  /(macbook|imac|mac|iphone|ipad)(-\w+){0,3}-(von|de|di|da|van|af)-\w/i,
+  /(['\u2019]s?[ _-]|\u306E ?)(macbook|imac|iphone|ipad|mbp|mac\b|pc\b)/i,
+  // A number follows in the name of a model: `MacBook Pro de 14 pulgadas`.
+  /(macbook|imac|mac|iphone|ipad)([ -]\w+){0,3}[ -](von|de|di|da|van|af)[ -]\D/i,
   /\b(DESKTOP|LAPTOP|WIN)[-_][0-9A-Z]{7,11}\b/,
   /\b(desktop|laptop|win)-(?=[a-z]*\d)[0-9a-z]{7,11}\b/i,
 ];
@@ -46,7 +49,7 @@ const HOST_ENDINGS =
 /** The length of the shortest text that LICENSE_KEYS or UUID can match. Shorter texts are not matched with these patterns. */
 const MIN_IDENTIFIER_LENGTH = 19;
 /** Each match of COMPUTER_NAMES contains one of these. Texts without them are not matched with these patterns. */
-const NAME_SEPARATOR = /[-_'\u2019]/;
+const NAME_SEPARATOR = /[-_' \u2019\u306E]/;
 
 /** Returns whether a text or a frame contains an identifier of a machine or of a license. */
 function containsIdentifier(value: string): boolean {

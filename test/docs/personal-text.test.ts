@@ -7,7 +7,7 @@ const source = readFileSync('src/telemetry/personal-data.ts', 'utf8');
 const tree = ts.createSourceFile('personal-data.ts', source, ts.ScriptTarget.Latest, true);
 
 /** Patterns that split a text, choose which patterns are tried, or trim an address: the page says in words what they do. */
-const IN_WORDS = ["/[-_'\\u2019]/", '/[^0-9A-Za-z:.]/', '/(?<!:):(?!:)/', '/[:.]+$/'];
+const IN_WORDS = ["/[-_' \\u2019\\u306E]/", '/[^0-9A-Za-z:.]/', '/(?<!:):(?!:)/', '/[:.]+$/'];
 
 /** The regular expressions of the file, as they are written. Those that are made of text have ENDINGS in place of the variable. */
 function patternsOf(node: ts.Node): string[] {
