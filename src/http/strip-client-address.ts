@@ -31,7 +31,7 @@ const READ_HEADERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Makes the process unable to read a client's address, so that it cannot be logged or stored
+ * Hides a client's address from the code that handles requests, so that it cannot be logged or stored
  * (docs/privacy.md#client-address). These listeners run before those of Fastify. For a prepared response (docs/decisions/0017) only
  * the listener of connections runs, and `servePrepared` reads no header that may contain an address.
  */

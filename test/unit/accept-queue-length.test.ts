@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { acceptQueueLength } from '../../src/http/limits/accept-queue-length.js';
 
 /** More listening sockets than one read of the kernel's table returns. */
@@ -14,4 +14,13 @@ onLinux('the length of the queue is known for each of many listening sockets', a
   const lengths = servers.map((server) => acceptQueueLength((server.address() as AddressInfo).port)());
   for (const server of servers) server.close();
   expect(lengths).toEqual(servers.map(() => 0));
+});
+
+onLinux('no address remains in the buffer', () => {
+  const alloc = jest.spyOn(Buffer, 'alloc');
+  const read = acceptQueueLength(1);
+  const buffer = alloc.mock.results[0]!.value as Buffer;
+  alloc.mockRestore();
+  read();
+  expect(buffer.every((byte) => byte === 0)).toBe(true);
 });

@@ -8,13 +8,18 @@ const MAX_BYTES = 16 * 1024;
 /** A socket that does not listen: its state is not 0A. */
 const NOT_LISTENING = / (?!0A)[0-9A-F]{2} [0-9A-F]{8}:/;
 
-/** Reads a table to the end of the sockets that listen, or until the buffer is full. */
+/**
+ * Reads a table to the end of the sockets that listen, or until the buffer is full. The buffer is emptied, because the last lines can
+ * have addresses of clients.
+ */
 function readListening(file: number, bytes: Buffer): string {
   for (let length = 0; ;) {
     const read = readSync(file, bytes, length, bytes.length - length, length);
     length += read;
     const text = bytes.toString('latin1', 0, length);
-    if (read === 0 || NOT_LISTENING.test(text)) return text;
+    if (read > 0 && !NOT_LISTENING.test(text)) continue;
+    bytes.fill(0);
+    return text;
   }
 }
 
