@@ -41,7 +41,7 @@ export function erasureCommands(erasure: Command): void {
     .command('request')
     .argument('<email>', 'the e-mail address whose data is to be deleted', parseEmail)
     .description('request the deletion of all data of a person, without the three days to cancel')
-    .requiredOption('--reason <text>', 'why, for the audit trail', reason)
+    .requiredOption('--reason <text>', 'why, for the audit trail, without names', reason)
     .action(request);
   erasure.command('run').description('carry out every request that is due').action(run);
   erasure.command('list').description('list the requests, the most urgent first').action(list);

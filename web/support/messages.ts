@@ -316,7 +316,7 @@ export const messages = {
     submit: { release: 'Release', decline: 'Decline' },
     theirs: 'They say: “{reason}”',
     declineReason: 'Reason, which the holder reads',
-    declineReasonHint: `Also kept for ${KEPT_MONTHS.audit_event} months in the audit trail. No e-mail address in it.`,
+    declineReasonHint: `Also kept for ${KEPT_MONTHS.audit_event} months in the audit trail. No name and no e-mail address in it.`,
   },
   holderMail: {
     title: 'The mail to the holder says, in {language}',
@@ -364,8 +364,8 @@ export const messages = {
   },
   reason: {
     label: 'Why?',
-    hint: `Kept for ${KEPT_MONTHS.audit_event} months, and the holder can read it. No e-mail address in it.`,
-    auditOnlyHint: `Kept for ${KEPT_MONTHS.audit_event} months in the audit trail. No e-mail address in it.`,
+    hint: `Kept for ${KEPT_MONTHS.audit_event} months, and the holder can read it. No name and no e-mail address in it.`,
+    auditOnlyHint: `Kept for ${KEPT_MONTHS.audit_event} months in the audit trail. No name and no e-mail address in it.`,
     suggestions: 'Usual reasons',
     release: ['New machine', 'Lost', 'Sold', 'Reinstalled'],
     decline: ['Released one lately', 'Still in use', 'Not the holder'],

@@ -29,7 +29,7 @@ export function keysCommands(keys: Command): void {
   keys
     .command('accept-secret')
     .description('use a new LICENSE_KEY_SECRET with this database, after the former one was lost')
-    .requiredOption('--reason <text>', 'why, for the audit trail', reason)
+    .requiredOption('--reason <text>', 'why, for the audit trail, without names', reason)
     .action(accept);
 }
 

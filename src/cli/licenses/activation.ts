@@ -12,7 +12,7 @@ export function activationCommands(activation: Command): void {
     .command('release')
     .argument('<id>', "the activation's id, as `license show` prints it")
     .description('release a machine, so that the license can be activated on another one')
-    .requiredOption('--reason <text>', 'why, for the audit trail', reason)
+    .requiredOption('--reason <text>', 'why, for the audit trail, without names', reason)
     .action(async (id: string, options: { reason: string }, command: Command) => {
       const audit = auditContextOf(command, options.reason);
       const released = withDatabase(({ dataSource, clock, config }) =>

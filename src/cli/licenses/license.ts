@@ -96,13 +96,13 @@ export function licenseCommands(license: Command): void {
       emailAddress('--email'),
     )
     .addOption(choiceOption('--status <status>', 'the status that staff give it', STAFF_STATUSES))
-    .requiredOption('--reason <text>', 'why, for the audit trail', reason)
+    .requiredOption('--reason <text>', 'why, for the audit trail, without names', reason)
     .action(set);
   license
     .command('rekey')
     .argument('<id>', "the license's id")
     .description('replace a leaked key and mail the new one; active machines stay active')
-    .requiredOption('--reason <text>', 'why, for the audit trail', reason)
+    .requiredOption('--reason <text>', 'why, for the audit trail, without names', reason)
     .action(rekey);
   license
     .command('send-key')
