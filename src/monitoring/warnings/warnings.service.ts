@@ -182,8 +182,8 @@ export class WarningsService implements OnModuleInit {
     if (this.config.isProduction && !this.config.smtpUrl) {
       return ['SMTP_URL is not set: mail is written to DATA_DIR/outbox and not sent.'];
     }
-    // A code is mailed only if a license has the typed address, so a public warning would reveal whether an address has a
-    // license. `mooring status`, the support page and the metrics report such failures.
+    // A code is mailed only if a license or a purchase has the typed address, and a public warning would reveal this.
+    // `mooring status`, the support page and the metrics report such failures.
     const undeliveredMails = failing.filter(
       ({ kind, attempts }) => attempts >= MIN_REPORTED_ATTEMPTS && kind !== CODE_MAIL,
     );
