@@ -9,6 +9,8 @@ import { readTombstones } from './erased-ids.js';
  * removed.
  */
 const MAX_BACKUP_AGE_DAYS = 30;
+/** Operators remove older blocks every six months, so that none is kept for longer than this (docs/privacy.md#erasure). */
+const MAX_BLOCK_AGE_DAYS = 184 + MAX_BACKUP_AGE_DAYS;
 /** The number of licenses that are listed by id; further ones are only counted. */
 const MAX_LISTED_LICENSES = 100;
 
@@ -17,11 +19,10 @@ const MAX_LISTED_LICENSES = 100;
  * erased again after a restore.
  */
 export interface ErasureState {
-  /**
-   * The number of erasures of the last 30 days that are missing in TOMBSTONE_FILE. Null if the file cannot be read;
-   * without erasures in these days the file is not read, and the number is 0.
-   */
+  /** The number of erasures of the last 30 days that are missing in TOMBSTONE_FILE. Null if the file cannot be read. */
   readonly unrecorded: number | null;
+  /** Whether TOMBSTONE_FILE has blocks that operators should have removed. */
+  readonly has_old_blocks: boolean;
   /** The number of licenses that have not ended, although the address that a restore brought back was erased again. */
   readonly licenses_without_address: number;
   /** The ids of these licenses, at most 100. */
@@ -35,7 +36,9 @@ export async function readErasureState(
   now: Date,
 ): Promise<ErasureState> {
   const since = new Date(now.getTime() - MAX_BACKUP_AGE_DAYS * DAY_MS);
-  const state = await queryOne<Omit<ErasureState, 'unrecorded'> & { carried_out_ids: string[] }>(
+  const state = await queryOne<
+    Omit<ErasureState, 'unrecorded' | 'has_old_blocks'> & { carried_out_ids: string[] }
+  >(
     dataSource,
     // `honoured_at` is the time at which a request was carried out.
     `select array(select id::text from erasure_request where honoured_at > $1) as carried_out_ids,
@@ -46,18 +49,28 @@ export async function readErasureState(
     [since],
   );
   const { carried_out_ids, ...licenses } = state;
-  return { unrecorded: await countUnrecorded(carried_out_ids, tombstoneFile), ...licenses };
+  const oldest = new Date(now.getTime() - MAX_BLOCK_AGE_DAYS * DAY_MS);
+  return { ...(await readFileState(carried_out_ids, tombstoneFile, oldest)), ...licenses };
 }
 
-/** Returns the number of these requests that are not in the file; null if the file cannot be read. */
-async function countUnrecorded(requestIds: readonly string[], file: string): Promise<number | null> {
-  if (requestIds.length === 0) return 0;
+/**
+ * Returns the number of these requests that are not in the file, or null if the file cannot be read; and whether the file has
+ * blocks from before `oldest`.
+ */
+async function readFileState(
+  requestIds: readonly string[],
+  file: string,
+  oldest: Date,
+): Promise<Pick<ErasureState, 'unrecorded' | 'has_old_blocks'>> {
   try {
     const { erased } = await readTombstones(file);
     const recordedIds = new Set(erased.flatMap(({ erasure_request }) => erasure_request));
-    return requestIds.filter((id) => !recordedIds.has(id)).length;
+    return {
+      unrecorded: requestIds.filter((id) => !recordedIds.has(id)).length,
+      has_old_blocks: erased.some(({ at }) => at !== undefined && at < oldest),
+    };
   } catch (error) {
-    if (error instanceof ConfigError) return null;
+    if (error instanceof ConfigError) return { unrecorded: null, has_old_blocks: false };
     throw error;
   }
 }

@@ -159,7 +159,7 @@ describe('a license that got another holder after the backup and whose former ho
       await service.app.get(RetentionService).run();
       service = await restart(restored);
       await service.setLicense(id, { email: BOB });
-      expect(await warnings(service)).toEqual([]);
+      expect(await warnings(service)).toEqual([expect.stringMatching(/^TOMBSTONE_FILE has blocks/)]);
       service = await restart(restored);
       expect([await emailOf(service, id), (await service.heartbeat(token)).status]).toEqual([BOB, 200]);
     },
@@ -384,6 +384,21 @@ test('erasures are repeated in a backup whose table database_identity is empty',
   await query(restored.url, 'delete from database_identity');
   service = await start(restored);
   expect([await emailOf(service, ada.id), await leaks(service)]).toEqual([null, []]);
+});
+
+test('a warning names a tombstone file from which nothing was removed for more than seven months', async () => {
+  const service = await start(original);
+  const writeBlock = (age: number) =>
+    writeFileSync(
+      file,
+      `\n\nat ${new Date(clock.now().getTime() - age).toISOString()}\nerasure_request ${randomUUID()}\n`,
+    );
+  writeBlock(214 * DAY_MS);
+  expect(await warnings(service)).toEqual([]);
+  writeBlock(214 * DAY_MS + 1);
+  expect(await warnings(service)).toEqual([
+    'TOMBSTONE_FILE has blocks that are older than seven months: remove those older than 30 days.',
+  ]);
 });
 
 test('a warning counts erasures of the last 30 days that the tombstone file lacks', async () => {

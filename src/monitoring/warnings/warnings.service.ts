@@ -168,11 +168,13 @@ export class WarningsService implements OnModuleInit {
     ];
   }
 
-  private erasureWarnings({ unrecorded, licenses_without_address }: ErasureState): string[] {
+  private erasureWarnings({ unrecorded, has_old_blocks, licenses_without_address }: ErasureState): string[] {
     return applicableTexts([
       unrecorded === null && 'TOMBSTONE_FILE cannot be read.',
       (unrecorded ?? 0) > 0 &&
         `TOMBSTONE_FILE lacks erasure requests of the last 30 days: ${unrecorded}. A restored backup would bring that data back.`,
+      has_old_blocks &&
+        'TOMBSTONE_FILE has blocks that are older than seven months: remove those older than 30 days.',
       licenses_without_address > 0 &&
         `Licenses without an e-mail address since a restore: ${licenses_without_address}. mooring status names them; set it with mooring license set --email.`,
     ]);
