@@ -9,6 +9,12 @@ export function characterCount(text: string): number {
 }
 
 /**
+ * Whether a text is longer than any form of a text that has at most `max` characters in NFC: NFC composes at most four units to one
+ * character. Check it before normalization, whose time grows with the square of the number of combining marks.
+ */
+export const exceedsAnyForm = (text: string, max: number) => text.length > 4 * max;
+
+/**
  * Characters that are invisible or change the direction of text: control, format and bidirectional characters and line
  * separators. The zero-width joiner and non-joiner and the Unicode tag characters remain, because emoji and some scripts need them.
  */
@@ -30,7 +36,7 @@ export const visibleLines = (text: string) =>
  * the Braille pattern without a dot (U+2800).
  */
 export const hasVisibleCharacter = (text: string) =>
-  /[^\p{Cf}\p{Default_Ignorable_Code_Point}\s\u2800]/u.test(text);
+  /[^\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\s\u2800]/u.test(text);
 
 /** Returns the texts of a list, which holds `false` in the place of each text that does not apply. */
 export const applicableTexts = (texts: readonly (string | false)[]) => texts.filter((text) => text !== false);

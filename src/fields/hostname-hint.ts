@@ -1,7 +1,14 @@
 import { Invalid, NOT_STORABLE, type Field } from '../core/field.js';
-import { characterCount, hasVisibleCharacter, isStorableText, visibleLine } from '../core/text.js';
+import {
+  characterCount,
+  exceedsAnyForm,
+  hasVisibleCharacter,
+  isStorableText,
+  visibleLine,
+} from '../core/text.js';
 
 const MAX_HINT_CHARACTERS = 100;
+const TOO_LONG = new Invalid(`must have at most ${MAX_HINT_CHARACTERS} characters`);
 
 /**
  * The label that a user types for a machine, in NFC and without invisible characters; null if the label is absent or no visible
@@ -12,9 +19,9 @@ export const hostnameHintField: Field<string | null> = {
     if (input === undefined || input === null) return null;
     if (typeof input !== 'string') return new Invalid('must be text');
     if (!isStorableText(input)) return NOT_STORABLE;
+    if (!hasVisibleCharacter(input)) return null;
+    if (exceedsAnyForm(input, MAX_HINT_CHARACTERS)) return TOO_LONG;
     const hint = visibleLine(input);
-    if (!hasVisibleCharacter(hint)) return null;
-    if (characterCount(hint) <= MAX_HINT_CHARACTERS) return hint;
-    return new Invalid(`must have at most ${MAX_HINT_CHARACTERS} characters`);
+    return characterCount(hint) <= MAX_HINT_CHARACTERS ? hint : TOO_LONG;
   },
 };

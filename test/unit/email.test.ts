@@ -16,6 +16,11 @@ test.each([
   expect(canonicalEmail(text)).toBe('ada@example.com');
 });
 
+test('an address is refused before it is normalized if it is longer than any form of a valid one', () => {
+  expect(canonicalEmail('ada@example.com'.padEnd(4 * 254))).toBe('ada@example.com');
+  expect(canonicalEmail('ada@example.com'.padEnd(4 * 254 + 1))).toBeNull();
+});
+
 test('the local part is normalized to NFC but keeps full-width characters, which name another mailbox', () => {
   expect(canonicalEmail('Zoe\u0308@example.com')).toBe('zo\u00eb@example.com');
   expect(canonicalEmail('ａda@example.com')).toBe('ａda@example.com');

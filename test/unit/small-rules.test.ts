@@ -47,6 +47,7 @@ describe('a reason of staff or of a holder', () => {
     ['new\tmachine ', 'new machine'],
     ['cafe\u0301 👩\u200d💻', 'café 👩\u200d💻'],
     [`${'x'.repeat(500)}\u202e`, 'x'.repeat(500)],
+    ['\u03b1\u0313\u0300\u0345'.repeat(500), '\u1f82'.repeat(500)],
   ])('%j is kept as %j', (typed, kept) => {
     expect(reasonField.parse(typed)).toBe(kept);
     expect(optionalReasonField.parse(typed)).toBe(kept);
@@ -56,6 +57,11 @@ describe('a reason of staff or of a holder', () => {
     '%j of a holder is no reason',
     (typed) => expect(optionalReasonField.parse(typed)).toBeNull(),
   );
+
+  test('is refused before it is normalized if it is longer than any form of a valid one', () => {
+    const typed = `x${'\u200b'.repeat(4 * 500)}`;
+    expect(reasonField.parse(typed)).toEqual(new Invalid('must have at most 500 characters'));
+  });
 
   test('of a holder is refused if it is a NUL alone', () =>
     expect(optionalReasonField.parse('\0')).toBeInstanceOf(Invalid));
@@ -88,6 +94,15 @@ describe('a label of a machine', () => {
   test('has at most 100 characters, and an emoji counts as one', () => {
     expect(hostnameHintField.parse('😀'.repeat(100))).toBe('😀'.repeat(100));
     expect(hostnameHintField.parse('x'.repeat(101))).toEqual(new Invalid('must have at most 100 characters'));
+  });
+
+  test('is refused before it is normalized if it is longer than any form of a valid one', () => {
+    const longest = '\u03b1\u0313\u0300\u0345'.repeat(100);
+    expect(hostnameHintField.parse(longest)).toBe('\u1f82'.repeat(100));
+    expect(hostnameHintField.parse(`${longest}\u200b`)).toEqual(
+      new Invalid('must have at most 100 characters'),
+    );
+    expect(hostnameHintField.parse('\u200b'.repeat(401))).toBeNull();
   });
 
   test.each([7, 'a\u0000b', '\ud800'])('is refused if it is %j', (typed) => {
