@@ -65,10 +65,8 @@ export function requireHttps(publicUrl: string): void {
   throw new ConfigError('In production PUBLIC_URL must be an https URL, unless its host is a loopback one.');
 }
 
-/** Refuses to switch off the verification of certificates in production. @throws ConfigError */
+/** Refuses to switch off the verification of certificates. @throws ConfigError */
 export function requireVerifiedCertificates(nodeTlsRejectUnauthorized: string | undefined): void {
   if (nodeTlsRejectUnauthorized !== '0') return;
-  throw new ConfigError(
-    'In production NODE_TLS_REJECT_UNAUTHORIZED must not be 0: no certificate would be verified.',
-  );
+  throw new ConfigError('NODE_TLS_REJECT_UNAUTHORIZED must not be 0: no certificate would be verified.');
 }

@@ -287,7 +287,7 @@ describe('a wrong setting is one line with the remedy, and the exit code is 2:',
     [
       'NODE_TLS_REJECT_UNAUTHORIZED',
       () => ({ NODE_TLS_REJECT_UNAUTHORIZED: '0' }),
-      /^In production NODE_TLS_REJECT_UNAUTHORIZED must not be 0/,
+      /^NODE_TLS_REJECT_UNAUTHORIZED must not be 0/,
     ],
   ])('%s', async (_what, changes, sentence) => {
     const { code, stdout, stderr, failures } = await diagnose(changes());

@@ -169,7 +169,7 @@ describe('a service in production', () => {
 
   test('does not start if the verification of certificates is switched off for the process', () => {
     expect(() => new Config({ ...production, NODE_TLS_REJECT_UNAUTHORIZED: '0' })).toThrow(
-      /^In production NODE_TLS_REJECT_UNAUTHORIZED must not be 0/,
+      /^NODE_TLS_REJECT_UNAUTHORIZED must not be 0/,
     );
     expect(new Config({ ...production, NODE_TLS_REJECT_UNAUTHORIZED: '1' }).isProduction).toBe(true);
   });

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { Command } from 'commander';
 import { ConfigError, type Config } from '../../core/config.js';
+import { requireVerifiedCertificates } from '../../core/production-settings.js';
 import { trustedManifestKeys } from '../../keys/key-material.js';
 import { trustedKeys, verifyManifest, type ManifestContent } from '../../keys/manifests/signed-manifest.js';
 import { auditContextOf, CommandError, UsageError } from '../terminal/output.js';
@@ -92,6 +93,7 @@ function requireSafeAddress({ publicUrl }: Config): void {
     throw new ConfigError(
       'With STAFF_TOKEN, PUBLIC_URL must be https, because the token can be read on the way otherwise.',
     );
+  requireVerifiedCertificates(process.env['NODE_TLS_REJECT_UNAUTHORIZED']);
 }
 
 /** Sends `POST /support/api/manifests`. @throws CommandError with the sentence of the service, or about what is wrong */

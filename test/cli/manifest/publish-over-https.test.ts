@@ -56,6 +56,7 @@ describe('with STAFF_TOKEN, publish refuses, and publishes nothing', () => {
       { STAFF_TOKEN: 'x' },
     ],
     [2, /^With STAFF_TOKEN, PUBLIC_URL must be https, /, [], { PUBLIC_URL: 'http://licensing.example.com' }],
+    [2, /^NODE_TLS_REJECT_UNAUTHORIZED must not be 0: /, [], { NODE_TLS_REJECT_UNAUTHORIZED: '0' }],
     [2, /^MANIFEST_PUBLIC_KEYS must be given, as on the server/, [], { MANIFEST_PUBLIC_KEYS: undefined }],
     [1, /^STAFF_TOKEN is not valid \(any more\): /, [], { STAFF_TOKEN: `mst_${'A'.repeat(43)}` }],
     [1, /\/support\/api\/manifests does not answer \([^()]+\)\. /, [], { PUBLIC_URL: UNREACHABLE_URL }],
