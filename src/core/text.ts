@@ -23,6 +23,10 @@ const INVISIBLE_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}]|(?!\u200C|\u200D|[\u{E0020}-\
 /** Returns a text that a person typed in one line, in NFC, without invisible characters and without spaces at its ends. */
 export const visibleLine = (text: string) => text.replace(INVISIBLE_CHARACTERS, '').normalize('NFC').trim();
 
+/** Returns a text with escapes such as `\u{1b}` for invisible characters, which could change what else a terminal shows. */
+export const escapeInvisible = (text: string) =>
+  text.replace(INVISIBLE_CHARACTERS, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
+
 /** Returns a text that a person typed in several lines, which remain; otherwise as `visibleLine`. */
 export const visibleLines = (text: string) =>
   text

@@ -102,7 +102,7 @@ export const MISTAKES: Record<string, Mistake> = {
       'This manifest is already live with other signatures: sign the version again with manifest refresh.',
     document: (_signedManifest, live) => ({
       ...live,
-      signatures: [...live.signatures, { ...live.signatures[0]!, key_id: 'other' }],
+      signatures: [...live.signatures, { ...live.signatures[0]!, key_id: 'A'.repeat(43) }],
     }),
   },
   'the sequence of the live manifest': {

@@ -140,14 +140,25 @@ describe('a signed manifest', () => {
     expect(manifestBytes(reversed)).toBe(manifest.signed);
   });
 
-  test('has at most 16 signatures, each a key_id and a signature', () => {
+  test('has at most 16 signatures, each a thumbprint and a signature', () => {
     const [signature] = manifest.signatures;
     const withSignatures = (signatures: unknown[]) => () =>
       verifyManifest({ ...manifest, signatures }, trusted);
     expect(withSignatures(Array(16).fill(signature))()).toEqual(content);
     expect(withSignatures(Array(17).fill(signature))).toThrow("The manifest's signatures must be ");
     const inList = { key_id: manifest.key_id, signature: [manifest.signature] };
-    for (const wrong of [null, {}, { key_id: 7, signature: 'x' }, { key_id: 'x', signature: 7 }, inList])
+    const otherIds = ['other', `\u001b${manifest.key_id.slice(1)}`].map((key_id) => ({
+      ...signature,
+      key_id,
+    }));
+    for (const wrong of [
+      null,
+      {},
+      { ...signature, key_id: 7 },
+      { ...signature, signature: 7 },
+      inList,
+      ...otherIds,
+    ])
       expect(withSignatures([signature, wrong])).toThrow("The manifest's signatures must be ");
   });
 

@@ -4,6 +4,8 @@ import { Invalid } from '../../src/core/field.js';
 import { actorName } from '../../src/cli/terminal/options.js';
 import { hostnameHintField } from '../../src/fields/hostname-hint.js';
 import { optionalReasonField, reasonField } from '../../src/fields/reason.js';
+import { oneSentence } from '../../src/cli/terminal/error-sentence.js';
+import { aligned } from '../../src/cli/terminal/output.js';
 import { DailyLimit } from '../../src/telemetry/daily-limit.js';
 import { higherState, PURCHASE_STATES } from '../../src/purchases/purchase.rules.js';
 
@@ -70,6 +72,16 @@ describe('a reason of staff or of a holder', () => {
 test('a name in the audit trail has no invisible characters', () => {
   expect(actorName(' gr\u202eace\u0007 ')).toBe('grace');
   expect(() => actorName('\u202e')).toThrow('--as must be a name of 1 to 254 characters.');
+});
+
+test('a terminal shows control and direction characters of a cell or an error as escapes', () => {
+  expect(
+    aligned([
+      ['a\u001b[2Jb', '\u202ec'],
+      ['é', 'd'],
+    ]),
+  ).toBe('a\\u{1b}[2Jb  \\u{202e}c\né            d');
+  expect(oneSentence('The product\u009b is \u0007wrong')).toBe('The product\\u{9b} is \\u{7}wrong.');
 });
 
 describe('a label of a machine', () => {

@@ -1,4 +1,5 @@
 import { driverErrorOf } from '../../core/driver-error.js';
+import { escapeInvisible } from '../../core/text.js';
 import { isTemporaryDatabaseError } from '../../database/temporary-errors.js';
 import { Problem, problemDetail } from '../../http/problems/problem.js';
 
@@ -7,10 +8,12 @@ import { Problem, problemDetail } from '../../http/problems/problem.js';
  * a suggestion.
  */
 export function oneSentence(text: string): string {
-  const message = text
-    .trim()
-    .replace(/^error: /, '')
-    .replaceAll(/\s*\n\s*/g, ' ');
+  const message = escapeInvisible(
+    text
+      .trim()
+      .replace(/^error: /, '')
+      .replaceAll(/\s*\n\s*/g, ' '),
+  );
   // A file name or an address at the beginning keeps its case.
   const capitalized = /^[a-z]+[\s,]/.test(message)
     ? message.charAt(0).toUpperCase() + message.slice(1)

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { AuditContext } from '../../audit/audit.js';
+import { escapeInvisible } from '../../core/text.js';
 import { Problem } from '../../http/problems/problem.js';
 
 /** The error of a command that failed or was refused. Its message is one or two sentences; the exit code is 1. */
@@ -44,7 +45,8 @@ export async function explainNotFound<T>(work: Promise<T>, sentence: string): Pr
 }
 
 /** Renders rows as a table: pads the cells of each column to the same width. All rows have the same number of cells. */
-export function aligned(rows: readonly (readonly string[])[]): string {
+export function aligned(texts: readonly (readonly string[])[]): string {
+  const rows = texts.map((row) => row.map(escapeInvisible));
   const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => row[i]!.length)));
   return rows
     .map((row) =>

@@ -3,7 +3,7 @@ import { createPublicKey, hash, sign, verify, type KeyObject } from 'node:crypto
 /** 64 bytes in base64url: the last of 86 symbols carries two bits, so only these four last symbols are canonical. */
 const SIGNATURE = /^[A-Za-z0-9_-]{85}[AQgw]$/;
 /** 32 bytes in base64url: the last of 43 symbols carries four bits. */
-const PUBLIC_X = /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/;
+const BYTES_32 = /^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/;
 
 /** A public key as a JWK (RFC 8037). */
 interface Ed25519Jwk {
@@ -22,9 +22,12 @@ export function isSignature(text: string): boolean {
   return SIGNATURE.test(text);
 }
 
+/** Whether a text has the form of a thumbprint. */
+export const isThumbprint = (text: string) => BYTES_32.test(text);
+
 /** Returns the public key with this JWK member `x`. @throws Error if it is not 32 bytes of canonical base64url */
 export function publicKeyFromX(x: string): KeyObject {
-  if (!PUBLIC_X.test(x)) throw new Error('An Ed25519 public key is 43 characters of base64url.');
+  if (!BYTES_32.test(x)) throw new Error('An Ed25519 public key is 43 characters of base64url.');
   return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
 }
 

@@ -1,6 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { isStorableText } from '../../core/text.js';
-import { isSignature, signText, thumbprint, verifyText } from '../ed25519/ed25519.js';
+import { isSignature, isThumbprint, signText, thumbprint, verifyText } from '../ed25519/ed25519.js';
 import {
   entryOf,
   isLower,
@@ -127,7 +126,7 @@ export function alsoAvailable(newMinimum: string | null, previous: ManifestConte
 function isManifestSignature(value: unknown): value is ManifestSignature {
   if (!isObject(value)) return false;
   const { key_id, signature } = value;
-  // The service stores all signatures, also those of keys that it does not know.
-  const isId = typeof key_id === 'string' && isStorableText(key_id);
+  // A command shows all key ids, also those of keys that it does not know.
+  const isId = typeof key_id === 'string' && isThumbprint(key_id);
   return isId && typeof signature === 'string' && isSignature(signature);
 }

@@ -208,12 +208,12 @@ test('a manifest can be sent as it is with curl, and one of over 256 KiB is refu
   ]);
   const reason =
     'This manifest is already live with other signatures: sign the version again with manifest refresh.';
-  const other = { key_id: 'other', signature: refresh.signature };
+  const other = { key_id: 'A'.repeat(43), signature: refresh.signature };
   expect(await send({ ...refresh, signatures: [...refresh.signatures, other] })).toMatchObject({
     status: 422,
     json: { code: 'manifest_refused', reason, detail: reason },
   });
-  for (const key_id of ['\0', '\ud800']) {
+  for (const key_id of ['other', '\0', '\ud800']) {
     const { signatures } = refresh as { signatures: { key_id: string; signature: string }[] };
     const document = { ...refresh, signatures: [...signatures, { ...signatures[0], key_id }] };
     expect((await send(document)).json.code).toBe('manifest_refused');
