@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chmod, chown, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -12,7 +13,13 @@ import {
   verifyLicenseToken,
   type LicenseClaims,
 } from '../../src/keys/tokens/license-token.js';
-import { parseRing, writeRing, type KeyState, type RingEntry } from '../../src/keys/tokens/ring-file.js';
+import {
+  giveToFolderOwner,
+  parseRing,
+  writeRing,
+  type KeyState,
+  type RingEntry,
+} from '../../src/keys/tokens/ring-file.js';
 import { revokeKey, RotationError, rotateKeys } from '../../src/keys/tokens/rotation.js';
 import { temporaryFolder } from '../support/folders.js';
 
@@ -337,6 +344,26 @@ test('a ring whose lock can only be read stays as it is, because such a lock exc
   await chown(dir, 12_345, 12_345);
   await rotateKeys(dir, at(5));
   expect(await stat(join(dir, 'ring.lock'))).toMatchObject({ uid: 12_345, gid: 12_345 });
+});
+
+test('a lock that is a symbolic link is refused, and what it points to is not created', async () => {
+  const target = join(dir, '..', 'target');
+  await symlink(target, join(dir, 'ring.lock'));
+  await expectRefused(
+    () => rotateKeys(dir, at(60)),
+    `${dir}/ring.lock is a symbolic link: the ring stays as it is.`,
+  );
+  expect(existsSync(target)).toBe(false);
+});
+
+// Only root may change a file's owner.
+(isRoot ? test : test.skip)('the owner of what a symbolic link points to never changes', async () => {
+  const target = join(dir, '..', 'target');
+  await writeFile(target, '');
+  await symlink(target, join(dir, 'link'));
+  await chown(dir, 12_345, 12_345);
+  await giveToFolderOwner(dir, 'link');
+  expect(await stat(target)).toMatchObject({ uid: 0 });
 });
 
 describe('concurrent commands', () => {

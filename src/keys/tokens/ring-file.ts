@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
-import { chown, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { lchown, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { rfc3339 } from '../../core/clock.js';
 import { writeNewFile } from '../../core/new-file.js';
@@ -60,11 +60,14 @@ export function summarizeKeys(entries: readonly RingEntry[]): KeySummary[] {
   return entries.map(({ kid, state, since }) => ({ kid, state, since: rfc3339(new Date(since)) }));
 }
 
-/** Gives a file that root creates to the owner of the folder, so that a service that does not run as root can use it. */
+/**
+ * Gives a file that root creates to the owner of the folder, so that a service that does not run as root can use it. That owner may
+ * have put a symbolic link in its place, so what a link points to keeps its owner.
+ */
 export async function giveToFolderOwner(dir: string, file: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = await stat(dir);
-  await chown(join(dir, file), uid, gid);
+  await lchown(join(dir, file), uid, gid);
 }
 
 /** A function that reads a file as text. Tests pass one of their own. */

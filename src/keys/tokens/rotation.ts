@@ -1,3 +1,4 @@
+import { lstatSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readKey } from './key-ring.js';
@@ -154,6 +155,9 @@ async function lockRing(dir: string): Promise<() => void> {
   // The module is loaded on demand, because most commands do not need SQLite.
   const { tryKernelLock } = await import('../../core/kernel-lock.js');
   const file = join(dir, LOCK_FILE);
+  // Root would create or lock whatever file the owner of the folder chose.
+  if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink())
+    throw new RotationError(`${file} is a symbolic link: the ring stays as it is.`);
   const lock = () => {
     try {
       return tryKernelLock(file);
