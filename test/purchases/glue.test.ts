@@ -102,6 +102,130 @@ describe('Lemon Squeezy', () => {
   });
 });
 
+/** Replaces the libraries of Stripe and Paddle: an event is signed by the secret itself. */
+const READ_EVENT = `(body, secret, signature) => {
+  if (signature !== secret) throw new Error('The signature is wrong.');
+  return JSON.parse(body);
+}`;
+
+describe('Stripe', () => {
+  const STRIPE_WEBHOOK_SECRET = 'whsec_stripe';
+  const library = `const read = ${READ_EVENT};
+    export default { webhooks: { constructEvent: (body, signature, secret) => read(body, secret, signature) } };`;
+  const settings = { MOORING_URL, STRIPE_WEBHOOK_SECRET, STRIPE_PRODUCTS: 'plink_1,example-app' };
+  let glue: Glue;
+  beforeAll(async () => {
+    glue = await Glue.start('purchases/stripe', settings, { stripe: library });
+  });
+  const send = (type: string, object: object, signature = STRIPE_WEBHOOK_SECRET) =>
+    glue.send(JSON.stringify({ id: `evt_${type}`, type, data: { object } }), {
+      'stripe-signature': signature,
+    });
+  const session = (members: object) => ({
+    id: 'cs_1',
+    mode: 'payment',
+    payment_status: 'paid',
+    payment_intent: 'pi_1',
+    payment_link: 'plink_1',
+    metadata: {},
+    customer_details: { email: 'ada@example.com', name: 'Canary Lovelace' },
+    ...members,
+  });
+
+  test.each([
+    ['a listed Payment Link', 'pi_link', {}],
+    [
+      'a session whose metadata names a listed product',
+      'pi_session',
+      { payment_link: null, metadata: { product: 'example-app' } },
+    ],
+  ])('%s is reported as paid, and its full refund as refunded', async (_what, payment_intent, members) => {
+    expect(await send('checkout.session.completed', session({ payment_intent, ...members }))).toBe(200);
+    expect(await readPurchase(service, payment_intent)).toMatchObject({
+      state: 'paid',
+      email: 'ada@example.com',
+    });
+    expect(await send('charge.refunded', { payment_intent, refunded: false })).toBe(200);
+    expect(await send('charge.refunded', { payment_intent, refunded: true })).toBe(200);
+    expect((await readPurchase(service, payment_intent))!.state).toBe('refunded');
+    expect(reports()).toHaveLength(2);
+    expectNoPrivateData(glue, ['Canary']);
+  });
+
+  test.each([
+    ['another Payment Link', { payment_link: 'plink_2' }],
+    [
+      'another Payment Link with the metadata of a listed product',
+      { payment_link: 'plink_2', metadata: { product: 'example-app' } },
+    ],
+    ['a session of another product', { payment_link: null, metadata: { product: 'another' } }],
+    ['a session without metadata', { payment_link: null, metadata: null }],
+    ['a subscription', { mode: 'subscription' }],
+    ['an unpaid session', { payment_status: 'unpaid' }],
+  ])('%s is acknowledged and not reported', async (_what, members) => {
+    expect(await send('checkout.session.completed', session(members))).toBe(200);
+    expect(proxy.sent).toEqual([]);
+  });
+
+  test('an event with a wrong signature is refused', async () => {
+    expect(await send('checkout.session.completed', session({}), 'x')).toBe(400);
+    expect(proxy.sent).toEqual([]);
+  });
+});
+
+describe('Paddle', () => {
+  const PADDLE_WEBHOOK_SECRET = 'pdl_ntfset_1';
+  const library = `export class Paddle {
+    customers = { get: async (id) => ({ email: id + '@example.com' }) };
+    webhooks = { unmarshal: async ${READ_EVENT} };
+  }`;
+  const settings = {
+    MOORING_URL,
+    PADDLE_API_KEY: 'key',
+    PADDLE_WEBHOOK_SECRET,
+    PADDLE_PRODUCTS: 'pro_0,pro_1',
+  };
+  let glue: Glue;
+  beforeAll(async () => {
+    glue = await Glue.start('purchases/paddle', settings, { '@paddle/paddle-node-sdk': library });
+  });
+  const send = (eventType: string, data: object, signature = PADDLE_WEBHOOK_SECRET) =>
+    glue.send(JSON.stringify({ eventId: `evt_${eventType}`, eventType, data }), {
+      'paddle-signature': signature,
+    });
+  const transaction = (...productIds: string[]) => ({
+    id: 'txn_1',
+    customerId: 'ada',
+    subscriptionId: null,
+    items: productIds.map((productId) => ({ quantity: 1, price: { id: 'pri_1', productId } })),
+  });
+
+  test('a transaction with a listed product is reported as paid, and its full refund as refunded', async () => {
+    expect(await send('transaction.completed', transaction('pro_2', 'pro_1'))).toBe(200);
+    expect(await readPurchase(service, 'txn_1')).toMatchObject({ state: 'paid', email: 'ada@example.com' });
+    const refund = { action: 'refund', status: 'approved', type: 'full', transactionId: 'txn_1' };
+    expect(await send('adjustment.updated', { ...refund, type: 'partial' })).toBe(200);
+    expect(await send('adjustment.updated', refund)).toBe(200);
+    expect((await readPurchase(service, 'txn_1'))!.state).toBe('refunded');
+    expect(reports()).toHaveLength(2);
+    expectNoPrivateData(glue, []);
+  });
+
+  test.each([
+    ['another product', transaction('pro_2')],
+    ['an item without a price', { ...transaction(), items: [{ quantity: 1, price: null }] }],
+    ['a subscription', { ...transaction('pro_1'), subscriptionId: 'sub_1' }],
+  ])('%s is acknowledged and not reported', async (_what, data) => {
+    expect(await send('transaction.completed', data)).toBe(200);
+    expect(proxy.sent).toEqual([]);
+  });
+
+  test('an event with a wrong signature is refused', async () => {
+    expect(await send('transaction.completed', transaction('pro_1'), 'x')).toBe(400);
+    expect(proxy.sent).toEqual([]);
+  });
+});
+
 describe('Gumroad', () => {
   const { PRODUCT, CANARIES, ping, saleAnswer } = gumroad;
   const GUMROAD_PING_SECRET = 'a-long-random-text';

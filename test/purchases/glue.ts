@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -70,12 +70,20 @@ export class Glue {
     page: string,
     readonly port: number,
     settings: Record<string, string>,
+    libraries: Record<string, string>,
   ) {
     const [program] = [
       ...readFileSync(join(root, 'docs', `${page}.md`), 'utf8').matchAll(/```js\n(.*?)```/gs),
     ];
     writeFileSync(join(this.#directory, 'glue.mjs'), program![1]!);
-    symlinkSync(join(root, 'node_modules'), join(this.#directory, 'node_modules'));
+    const modules = join(this.#directory, 'node_modules');
+    mkdirSync(modules);
+    symlinkSync(join(root, 'node_modules/standardwebhooks'), join(modules, 'standardwebhooks'));
+    for (const [name, source] of Object.entries(libraries)) {
+      mkdirSync(join(modules, name), { recursive: true });
+      writeFileSync(join(modules, name, 'package.json'), '{"type":"module","exports":"./index.js"}');
+      writeFileSync(join(modules, name, 'index.js'), source);
+    }
     const env = {
       PATH: process.env['PATH'],
       GLUE_PORT: String(port),
@@ -88,9 +96,16 @@ export class Glue {
       this.#child[stream]!.setEncoding('utf8').on('data', (chunk: string) => (this.output += chunk));
   }
 
-  /** Starts the program, and waits until it listens. @param settings its environment, in addition to the shared secret */
-  static async start(page: string, settings: Record<string, string>): Promise<Glue> {
-    const glue = new Glue(page, await freePort(), settings);
+  /**
+   * Starts the program, and waits until it listens. @param settings its environment, in addition to the shared secret
+   * @param libraries the sources of what replaces the libraries of the processor, by name
+   */
+  static async start(
+    page: string,
+    settings: Record<string, string>,
+    libraries: Record<string, string> = {},
+  ): Promise<Glue> {
+    const glue = new Glue(page, await freePort(), settings, libraries);
     afterThisFile(() => glue.#end());
     while (!(await glue.#isListening())) {
       if (glue.#child.exitCode !== null) throw new Error(`The program of ${page} ended: ${glue.output}`);
