@@ -50,7 +50,8 @@ await server.ready();
 
 const outgoing = () => new Set([...server.stderr.matchAll(/^OUTGOING (.*)$/gm)].map(([, target]) => target));
 
-test('the service connects to its database and to nothing else during any request', async () => {
+// The routes of the pages are called without a session, so this shows nothing about what they do after a sign-in.
+test('the service connects to its database and to nothing else during requests of a client and requests without a session', async () => {
   // The body of the `curl` command that the start prints.
   const [, body] = await server.waitForOutput('stderr', /-d '([^']*)'/);
   const { json } = await call(url, 'POST', '/v1/activate', body);
