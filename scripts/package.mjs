@@ -1,5 +1,6 @@
 // npm run package [-- DIR]: makes mooring-VERSION.tar.gz, the archive that is installed in production, in DIR (by default the
-// current folder). It has no compiler, test tool, browser, database or Node. The same sources give the same bytes on any machine.
+// current folder). It has no compiler, test tool, browser, database or Node. The same sources give the same bytes on any machine
+// with the same version of Node, which determines the exports of the built-in modules and the compression.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -25,6 +26,8 @@ await command(async () => {
   const folder = `mooring-${version}`;
   const files = [...packageFiles(), describe('sbom.cdx.json', await billOfMaterials())];
   const archive = gzipSync(ustar(files.map((file) => ({ ...file, path: `${folder}/${file.path}` }))));
+  // RFC 1952: the system is unknown. `gzipSync` names the one on which it runs.
+  archive[9] = 255;
   const path = resolve(process.env.INIT_CWD ?? '.', process.argv[2] ?? '.', `${folder}.tar.gz`);
   writeFileSync(path, archive);
   const unpacked = files.reduce((sum, { content }) => sum + content.length, 0);
