@@ -65,7 +65,9 @@ export async function requireKeySettingsOfDatabase(
 ): Promise<void> {
   const { isStored, isPrefixStored, fault } = await checkKeySettings(database, keys, config);
   if (!fault && isStored && (isPrefixStored || !isStart)) return;
-  if (!fault && !(await mayBeSettingsOfDatabase(database, keys))) {
+  // With a fault the statement decides: it replaces a prefix only before the first license.
+  const share = fault ? 1 : await derivedShare(database, keys);
+  if (share === 0) {
     // The secret is right, and no license key proves the prefix: all may have been imported with their keys.
     if (isStored) return;
     throw new ConfigError(
@@ -73,7 +75,9 @@ export async function requireKeySettingsOfDatabase(
         `use those, or read ${SECRETS_PAGE} if the secret is lost.`,
     );
   }
-  await execute(database, STORE_SETTINGS, [keys.secretCheck, keys.prefix, now, isStart]);
+  // A few keys may have been issued with a wrong prefix, when the setting was missing. A stored prefix stays for good.
+  const prefix = share > 0.5 ? keys.prefix : null;
+  await execute(database, STORE_SETTINGS, [keys.secretCheck, prefix, now, isStart]);
   const { fault: remaining } = await checkKeySettings(database, keys, config);
   if (remaining) throw new ConfigError(remaining);
 }
@@ -99,14 +103,16 @@ export async function acceptSecret(
 }
 
 // A database of an earlier version has licenses, and no check value or no prefix. Then the settings must derive the key of at least
-// one of the licenses with the highest ids. They do not if all of them were imported with license keys, which no secret derives.
-async function mayBeSettingsOfDatabase(database: SqlConnection, keys: LicenseKeys): Promise<boolean> {
+// one of the licenses with the highest ids, and for the prefix, of most. They do not derive keys that licenses were imported with.
+/** @returns the share of the newest licenses whose keys these settings derive; 1 if there is no license */
+async function derivedShare(database: SqlConnection, keys: LicenseKeys): Promise<number> {
   const licenses = await queryRows<Pick<License, 'id' | 'key_generation' | 'key_hash'>>(
     database,
     `select id, key_generation, key_hash from license order by id desc limit ${COMPARED_LICENSES}`,
   );
-  if (licenses.length === 0) return true;
-  return licenses.some(({ id, key_generation, key_hash }) =>
+  if (licenses.length === 0) return 1;
+  const derived = licenses.filter(({ id, key_generation, key_hash }) =>
     keys.derive(id, key_generation).key_hash.equals(key_hash),
   );
+  return derived.length / licenses.length;
 }

@@ -74,6 +74,24 @@ test('a database of an earlier version, without a prefix, is accepted with its s
   await expect(check(other, true)).rejects.toThrow(NOT_THE_SECRET);
 });
 
+test.each([true, false])(
+  'a prefix with which fewer than half of the licenses were issued is not stored (with a secret: %j)',
+  async (hasSecret) => {
+    const licenses = [await service.issue(), await service.issue(), await service.issue()];
+    if (hasSecret) await check(own);
+    await service.sql('update license_key_secret_check set prefix = null');
+    // As if the setting had been missing for a while.
+    const { license_id } = licenses[2]!;
+    const wrong = new LicenseKeys(new Config(own).licenseKeySecret!, 'DARK').derive(license_id, 1);
+    await service.sql('update license set key_hash = $2 where id = $1', [license_id, wrong.key_hash]);
+    await check(otherPrefix, true);
+    expect(await storedPrefixes()).toEqual(['null']);
+    await check(own, true);
+    expect(await storedPrefixes()).toEqual(['MOOR']);
+    await expect(check(otherPrefix, true)).rejects.toThrow(NOT_THE_PREFIX);
+  },
+);
+
 test('a database without a check value accepts the secret from which its licenses were derived, also if the newest was imported', async () => {
   await service.issue();
   const { license_id } = await service.issue();
