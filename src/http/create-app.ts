@@ -20,7 +20,6 @@ import { LIMITS, shedLoad } from './limits/load-shedding.js';
 import { ProblemFilter } from './responses/problem.filter.js';
 import { compressResponses } from './responses/compress-responses.js';
 import { responseRecord, logResponse, logResponses } from './responses/response-log.js';
-import { PreparedRoute, servePrepared } from './responses/prepared-response.js';
 import { RequestCounts } from './responses/request-counts.js';
 import { addSecurityHeaders } from './responses/security-headers.js';
 
@@ -92,7 +91,6 @@ export async function createApp(
     bodyParser: false,
     abortOnError: false,
   });
-  servePrepared(fastify, app.get(PreparedRoute, { strict: false }), log);
   app.useGlobalFilters(filter);
   app.useGlobalPipes(new MembersPipe());
   return app;

@@ -1,11 +1,14 @@
 import { hash } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { Injectable, OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyInstance } from 'fastify';
+import { AppLogger } from '../core/logger.js';
 import { containsEtag } from '../http/parsing/if-none-match.js';
 import { SECURITY_HEADERS } from '../http/responses/security-headers.js';
-import type { PreparedResponse, PreparedRoute } from '../http/responses/prepared-response.js';
+import { servePrepared, type PreparedResponse } from '../http/responses/prepared-response.js';
 import { ManifestService, type LiveManifest } from './manifest.service.js';
 
-/** The path of the update manifest, for the controller and for the prepared route. */
+/** The path of the update manifest, for the controller and for `servePrepared`. */
 export const MANIFEST_PATH = '/v1/manifest';
 
 /** A copy is fresh for 5 minutes. Caches may serve it for a day while the service fails (docs/contract.md#update-manifest). */
@@ -13,11 +16,19 @@ const CACHE_CONTROL = 'public, max-age=300, stale-if-error=86400';
 
 /** The responses with the live manifest: the same bytes for each client, prepared once for each manifest. */
 @Injectable()
-export class ManifestResponses implements PreparedRoute {
-  readonly path = MANIFEST_PATH;
+export class ManifestResponses implements OnModuleInit {
   #prepared?: ReturnType<typeof prepareResponses>;
 
-  constructor(private readonly manifests: ManifestService) {}
+  constructor(
+    private readonly manifests: ManifestService,
+    private readonly host: HttpAdapterHost,
+    private readonly log: AppLogger,
+  ) {}
+
+  onModuleInit(): void {
+    const fastify = this.host.httpAdapter.getInstance<FastifyInstance>();
+    servePrepared(fastify, MANIFEST_PATH, (ifNoneMatch) => this.respond(ifNoneMatch), this.log);
+  }
 
   /** @param ifNoneMatch the header of the request @returns null if no manifest is live */
   respond(ifNoneMatch: string | undefined): PreparedResponse | null {

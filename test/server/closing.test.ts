@@ -19,7 +19,7 @@ test('while a closing server still listens, the framework answers a prepared pat
   const log = new AppLogger('info', { write: () => undefined });
   closeConnections(app, queue, log);
   app.get('/', () => 'from the framework');
-  servePrepared(app, { path: '/', respond: () => ({ status: 200, headers: {}, body: 'prepared' }) }, log);
+  servePrepared(app, '/', () => ({ status: 200, headers: {}, body: 'prepared' }), log);
   const url = await app.listen({ port: 0, host: '127.0.0.1' });
   const read = async () => {
     const response = await fetch(url);

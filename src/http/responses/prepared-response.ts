@@ -13,29 +13,22 @@ export interface PreparedResponse {
   readonly body: string;
 }
 
-/** A route whose responses are prepared in memory. A feature module provides it; `createApp` serves it. */
-export abstract class PreparedRoute {
-  /** The path of the URL, with a leading slash. */
-  abstract readonly path: string;
-  /** @returns the prepared response for this value of the header `if-none-match`; null if no response is prepared */
-  abstract respond(ifNoneMatch: string | undefined): PreparedResponse | null;
-}
-
 /**
  * Answers GET and HEAD of a path before the framework receives the request (docs/decisions/0017). Fastify's listener handles all
  * other requests. It also handles the requests for this path that spell it differently, have a body, or arrive during the shutdown:
  * a route of Fastify for the same path gives the same response. Requests without the header `host` reach it too, and those of
  * HTTP/1.1 are refused (`handleMalformedRequests`).
+ * @param respond returns the prepared response for this value of the header `if-none-match`; null if no response is prepared
  */
 export function servePrepared(
   { server, requestCounts }: FastifyInstance,
-  route: PreparedRoute,
+  path: string,
+  respond: (ifNoneMatch: string | undefined) => PreparedResponse | null,
   log: AppLogger,
 ): void {
-  const { path } = route;
   answerFirst(server, (request, response) => {
     const startedAt = performance.now();
-    const prepared = isPlainGet(request, path) ? route.respond(request.headers['if-none-match']) : null;
+    const prepared = isPlainGet(request, path) ? respond(request.headers['if-none-match']) : null;
     if (!prepared) return false;
     response.writeHead(prepared.status, prepared.headers).end(prepared.body);
     const { status } = prepared;
