@@ -1,4 +1,6 @@
-import { open, rm } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 
 /**
  * Writes a new file completely, or leaves none: with an incomplete file, as on a full disk, the next attempt would be refused.
@@ -14,5 +16,23 @@ export async function writeNewFile(file: string, data: string | Buffer, mode = 0
     throw error;
   } finally {
     await handle.close();
+  }
+}
+
+/**
+ * Writes a file of mode 0600 atomically: a reader sees the old file or the new one, and no other file is left.
+ * @param move gives the complete file its name: `rename` replaces an existing file, `link` fails if it exists
+ */
+export async function replaceFile(
+  file: string,
+  data: string | Buffer,
+  move: (temporary: string, file: string) => Promise<void> = rename,
+): Promise<void> {
+  const temporary = join(dirname(file), `.${randomUUID()}`);
+  try {
+    await writeNewFile(temporary, data, 0o600);
+    await move(temporary, file);
+  } finally {
+    await rm(temporary, { force: true });
   }
 }

@@ -1,8 +1,9 @@
-import { createPrivateKey, generateKeyPairSync, randomBytes, randomUUID, type KeyObject } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, randomBytes, type KeyObject } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Config, ConfigError } from '../core/config.js';
+import { replaceFile } from '../core/new-file.js';
 import { publicJwk, publicKeyFromX } from './ed25519/ed25519.js';
 import { LicenseKeys } from './license-keys.js';
 import { createKeyRing, KeyRing } from './tokens/key-ring.js';
@@ -78,14 +79,8 @@ async function readOrCreate(file: string, make: () => string): Promise<string> {
   const read = () => readFile(file, 'utf8');
   return read().catch(async () => {
     await mkdir(join(file, '..'), { recursive: true, mode: 0o700 });
-    const temporary = `${file}.${randomUUID()}`;
-    try {
-      await writeFile(temporary, make(), { mode: 0o600, flush: true });
-      // `link` neither shows an incomplete file to the other program nor replaces its file.
-      await link(temporary, file).catch(ignoreIfExists);
-    } finally {
-      await rm(temporary, { force: true });
-    }
+    // `link` neither shows an incomplete file to the other program nor replaces its file.
+    await replaceFile(file, make(), link).catch(ignoreIfExists);
     return read();
   });
 }

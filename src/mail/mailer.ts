@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Inject, Injectable } from '@nestjs/common';
 import type { SendMailOptions, Transporter } from 'nodemailer';
 import { Logo, type Image } from '../brand/logo.js';
 import { Config } from '../core/config.js';
+import { replaceFile } from '../core/new-file.js';
 import type { Language } from '../languages/language.js';
 import { JobFailure } from './jobs.js';
 import { LOGO_CID, messageHtml, messageText, withBrand, type MailMessage } from './mail-message.js';
@@ -127,11 +127,9 @@ export class Mailer {
     const { fileTransport } = await import('./mail-transport.js');
     const { message: bytes } = await fileTransport().sendMail(message);
     const outbox = join(this.config.dataDir, 'outbox');
-    const part = join(outbox, `.${randomUUID()}.part`);
     try {
       await mkdir(outbox, { recursive: true, mode: 0o700 });
-      await writeFile(part, bytes as Buffer, { mode: 0o600, flush: true });
-      await rename(part, join(outbox, `${mailId}.eml`));
+      await replaceFile(join(outbox, `${mailId}.eml`), bytes as Buffer);
     } catch (error) {
       throw new JobFailure(
         `DATA_DIR/outbox cannot be written (${String((error as NodeJS.ErrnoException).code)})`,

@@ -1,5 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
-import { access, link, mkdir, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { link, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isEd25519, thumbprint, verifyBytes } from '../ed25519/ed25519.js';
 import { SignerCheck } from '../ed25519/signer-check.js';
@@ -146,7 +147,7 @@ class RingExists extends Error {
  */
 export async function createKeyRing(dir: string, now: Date): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
-  if (await exists(join(dir, 'ring.json'))) throw new RingExists(dir);
+  if (existsSync(join(dir, 'ring.json'))) throw new RingExists(dir);
   const entries: RingEntry[] = [];
   try {
     for (const state of ['active', 'next'] as const) entries.push(await createTokenKey(dir, state, now));
@@ -154,7 +155,7 @@ export async function createKeyRing(dir: string, now: Date): Promise<void> {
   } catch (error) {
     await Promise.all(entries.map((entry) => rm(join(dir, entry.file))));
     // If another process has created a ring at the same time, its ring is kept.
-    throw (await exists(join(dir, 'ring.json'))) ? new RingExists(dir) : error;
+    throw existsSync(join(dir, 'ring.json')) ? new RingExists(dir) : error;
   }
 }
 
@@ -201,11 +202,4 @@ function parseKey(pem: string): KeyObject | null {
   } catch {
     return null;
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -1,8 +1,8 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
-import { lchown, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { generateKeyPairSync } from 'node:crypto';
+import { lchown, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { rfc3339 } from '../../core/clock.js';
-import { writeNewFile } from '../../core/new-file.js';
+import { replaceFile, writeNewFile } from '../../core/new-file.js';
 import { thumbprint } from '../ed25519/ed25519.js';
 
 const STATES = ['next', 'active', 'verifying', 'revoked'] as const;
@@ -41,15 +41,11 @@ export async function createTokenKey(dir: string, state: KeyState, now: Date): P
  * @param moveFile `rename` replaces an existing ring.json; `link` fails if it exists
  */
 export async function writeRing(dir: string, entries: RingEntry[], moveFile = rename): Promise<void> {
-  const temporary = join(dir, `.ring-${randomUUID()}.json`);
-  try {
-    const text = `${JSON.stringify({ keys: entries }, null, 2)}\n`;
-    await writeFile(temporary, text, { mode: 0o600, flag: 'wx', flush: true });
+  const text = `${JSON.stringify({ keys: entries }, null, 2)}\n`;
+  await replaceFile(join(dir, 'ring.json'), text, async (temporary, ring) => {
     await giveToFolderOwner(dir, basename(temporary));
-    await moveFile(temporary, join(dir, 'ring.json'));
-  } finally {
-    await rm(temporary, { force: true });
-  }
+    await moveFile(temporary, ring);
+  });
 }
 
 /** The members of an entry that the command line shows. */
