@@ -2,6 +2,7 @@ import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@
 import { Cron } from '@nestjs/schedule';
 import { AppLogger } from '../core/logger.js';
 import { waitAtShutdown } from '../core/shutdown-wait.js';
+import { withTimeout } from '../database/timeout.js';
 import { ErasureService } from '../erasure/erasure.service.js';
 import { RetentionService, type RetentionReport } from './retention.service.js';
 
@@ -73,15 +74,6 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
 
   /** Runs a step within its time limit. Its failure is logged as `failure` and does not prevent the next step. */
   private async runStep(failure: string, step: () => Promise<void>): Promise<void> {
-    const timeout = Promise.withResolvers<never>();
-    const fail = () => timeout.reject(new Error('The time limit of 30 minutes is exceeded'));
-    const timer = setTimeout(fail, STEP_TIMEOUT_MS).unref();
-    try {
-      await Promise.race([step(), timeout.promise]);
-    } catch (error) {
-      this.log.failed(failure, error);
-    } finally {
-      clearTimeout(timer);
-    }
+    await withTimeout(step(), STEP_TIMEOUT_MS).catch((error: unknown) => this.log.failed(failure, error));
   }
 }
