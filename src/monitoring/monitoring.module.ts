@@ -39,6 +39,5 @@ const SOURCES = [RequestMetrics, HeartbeatMetrics, ConnectionMetrics, DataMetric
     { provide: METRICS_SOURCES, inject: SOURCES, useFactory: (...sources: MetricsSource[]) => sources },
     MetricsService,
   ],
-  exports: [WarningsService],
 })
 export class MonitoringModule {}

@@ -7,6 +7,5 @@ import { RetentionService } from './retention.service.js';
 @Module({
   imports: [ErasureModule],
   providers: [RetentionService, RetentionJob],
-  exports: [RetentionService],
 })
 export class RetentionModule {}
