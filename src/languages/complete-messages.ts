@@ -1,3 +1,5 @@
+import { isObject } from '../core/json-object.js';
+
 /** Messages by name, as in the file of a language. */
 interface Tree {
   readonly [name: string]: string | Tree;
@@ -25,7 +27,7 @@ export function completeMessages<Texts>(fallback: Texts, given: unknown): Comple
 }
 
 function completeTree(fallback: Tree, given: unknown, path: string, problems: string[]): Tree {
-  const members = isTree(given) ? given : {};
+  const members = isObject(given) ? given : {};
   const unknown = Object.keys(members).filter((name) => !Object.hasOwn(fallback, name));
   problems.push(...unknown.map((name) => `${path}${name} is not the name of a message`));
   const entries = Object.entries(fallback).map(([name, text]) => {
@@ -37,7 +39,7 @@ function completeTree(fallback: Tree, given: unknown, path: string, problems: st
 
 function completeMessage(fallback: string | Tree, given: unknown, path: string, problems: string[]) {
   if (typeof fallback !== 'string' && !isForms(fallback)) {
-    if (given !== undefined && !isTree(given)) problems.push(`${path} must be an object`);
+    if (given !== undefined && !isObject(given)) problems.push(`${path} must be an object`);
     return completeTree(fallback, given, `${path}.`, problems);
   }
   const problem = given === undefined ? 'is missing' : problemOf(fallback, given);
@@ -49,7 +51,7 @@ function completeMessage(fallback: string | Tree, given: unknown, path: string, 
 /** Returns what is wrong with a message, as the end of a sentence; undefined if it can be used. */
 function problemOf(fallback: string | Tree, given: unknown): string | undefined {
   if (typeof fallback !== 'string') {
-    if (!isTree(given) || typeof given['other'] !== 'string')
+    if (!isObject(given) || typeof given['other'] !== 'string')
       return 'must be an object with at least the plural form "other"';
     if (!isForms(given)) return `may have these forms only: ${PLURAL_CATEGORIES.join(', ')}`;
   }
@@ -68,8 +70,5 @@ function problemOf(fallback: string | Tree, given: unknown): string | undefined 
 /** The names of the placeholders of a text, each once and sorted. */
 const placeholdersOf = (text: string) => [...new Set(text.match(/\{\w+\}/g))].toSorted().join(' ');
 
-const isTree = (value: unknown): value is Tree =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** Whether an object is a message with plural forms, and not a group of messages. */
-const isForms = (tree: Tree) => Object.keys(tree).every((name) => PLURAL_CATEGORIES.includes(name));
+const isForms = (tree: object) => Object.keys(tree).every((name) => PLURAL_CATEGORIES.includes(name));

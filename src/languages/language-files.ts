@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { isObject } from '../core/json-object.js';
 import { AppLogger } from '../core/logger.js';
 import { BUILT_IN_DESCRIPTIONS, BUILT_IN_LANGUAGES, ENGLISH, ENGLISH_DESCRIPTIONS } from './built-in.js';
 import { completeMessages } from './complete-messages.js';
@@ -80,8 +81,7 @@ function tagOf(fileName: string): string {
 function parse(path: string): unknown {
   if (statSync(path).size > MAX_BYTES) throw new UnusableFile(`it has more than ${MAX_BYTES / 1024} KiB`);
   const texts = parseJson(readFileSync(path, 'utf8'));
-  if (typeof texts !== 'object' || texts === null || Array.isArray(texts))
-    throw new UnusableFile('it is no JSON object');
+  if (!isObject(texts)) throw new UnusableFile('it is no JSON object');
   return texts;
 }
 

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock, utcDay } from '../core/clock.js';
 import { Config } from '../core/config.js';
+import { isObject } from '../core/json-object.js';
 import { Batch, BatchQueueFull } from '../database/batch.js';
 import { poolOf } from '../database/data-source.js';
 import { queryPrepared } from '../database/sql.js';
@@ -59,7 +60,7 @@ export class TelemetryStore {
    * @param timeoutMs the time limit for the commit. After it, the result is `stored: false`, although the row may be stored
    */
   async store(block: unknown, timeoutMs: number): Promise<TelemetryOutcome> {
-    if (typeof block !== 'object' || block === null || Array.isArray(block) || isTooLarge(block)) {
+    if (!isObject(block) || isTooLarge(block)) {
       this.blocks.refused += 1;
       return { stored: false, dropped: [] };
     }

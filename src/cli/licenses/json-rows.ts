@@ -1,3 +1,4 @@
+import { isObject } from '../../core/json-object.js';
 import { columnName, type SourceRow } from '../../vendor-import/source-row.js';
 import type { JsonDocument } from './json-documents.js';
 
@@ -98,6 +99,3 @@ function flatten(object: object, path = ''): Record<string, string> {
 }
 
 const textOf = (value: unknown): string => (value === null || value === undefined ? '' : String(value));
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto';
 import { basename } from 'node:path';
 import type { Config } from '../../core/config.js';
+import { isObject } from '../../core/json-object.js';
 import { publicJwk, publicKeyFromX, thumbprint } from '../../keys/ed25519/ed25519.js';
-import { isObject } from '../../keys/manifests/manifest-content.js';
 import { confirm } from '../terminal/confirm.js';
 import { fetchText, isPublicUrlSet } from './live-manifest.js';
 

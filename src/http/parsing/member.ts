@@ -4,6 +4,7 @@ import { Transform } from 'class-transformer';
 import { ValidateBy } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
 import { Invalid, type Field } from '../../core/field.js';
+import { isObject } from '../../core/json-object.js';
 import { problem } from '../problems/problem.js';
 
 interface MemberOptions<Body> {
@@ -108,6 +109,6 @@ export function ownMember(body: Readonly<Record<string, unknown>>, name: string)
 
 /** Returns a body that is a JSON object. @throws Problem `malformed_request` if it is not */
 export function readObject(body: unknown): Readonly<Record<string, unknown>> {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw problem('malformed_request');
-  return body as Record<string, unknown>;
+  if (!isObject(body)) throw problem('malformed_request');
+  return body;
 }

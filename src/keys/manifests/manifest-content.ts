@@ -1,3 +1,4 @@
+import { isObject } from '../../core/json-object.js';
 import { compareVersions, isVersion } from './version.js';
 
 /** The value of the member `_type`. */
@@ -141,11 +142,6 @@ function readMembers(value: unknown, path: string, known: readonly string[]): Me
 /** Checks a condition about a member. @throws ManifestError that says what the member must be, if the condition is false */
 export function assertMember(condition: boolean, member: string, requirement: string): asserts condition {
   if (!condition) throw new ManifestError(`The manifest's ${member} must be ${requirement}.`);
-}
-
-/** Whether a value is a JSON object. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isCount(value: unknown): value is number {

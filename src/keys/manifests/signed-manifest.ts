@@ -1,9 +1,9 @@
 import type { KeyObject } from 'node:crypto';
+import { isObject } from '../../core/json-object.js';
 import { isSignature, isThumbprint, signText, thumbprint, verifyText } from '../ed25519/ed25519.js';
 import {
   entryOf,
   isLower,
-  isObject,
   ManifestError,
   manifestBytes,
   assertMember,
