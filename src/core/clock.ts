@@ -71,6 +71,19 @@ export function rfc3339OrNull(time: Date | null): string | null {
   return time && rfc3339(time);
 }
 
+/** A row whose times are RFC 3339, as in responses. */
+export type TimesAsText<Row> = { readonly [Name in keyof Row]: TimeAsText<Row[Name]> };
+type TimeAsText<Value> = Value extends Date ? string : Value;
+
+/** Returns a row for a response: its times in RFC 3339, all else unchanged. */
+export function timesAsText<Row extends object>(row: Row): TimesAsText<Row> {
+  const members = Object.entries(row).map(([name, value]: [string, unknown]) => [
+    name,
+    value instanceof Date ? rfc3339(value) : value,
+  ]);
+  return Object.fromEntries(members) as TimesAsText<Row>;
+}
+
 /** The UTC day of a time, `YYYY-MM-DD`. */
 export function utcDay(time: Date): string {
   return time.toISOString().slice(0, 10);

@@ -1,4 +1,4 @@
-import { DAY_MS, rfc3339, rfc3339OrNull, utcDay } from '../core/clock.js';
+import { DAY_MS, timesAsText, utcDay, type TimesAsText } from '../core/clock.js';
 import { queryRow, type SqlConnection } from '../database/sql.js';
 import type { ErasureResult } from './erase.js';
 
@@ -25,14 +25,11 @@ export interface ErasureRow {
 }
 
 /** An erasure request in responses to staff. */
-export interface ErasureView extends Omit<ErasureRow, 'runs_at' | 'honoured_at' | 'cancelled_at'> {
+export interface ErasureView extends TimesAsText<ErasureRow> {
   /** `honoured`: the request was carried out. `taken_back`: the request was cancelled. */
   readonly state: 'waiting' | 'honoured' | 'taken_back';
   /** Days until `due_on`, negative afterwards; null for a finished or cancelled request. */
   readonly days_left: number | null;
-  readonly runs_at: string;
-  readonly honoured_at: string | null;
-  readonly cancelled_at: string | null;
 }
 
 /** Reads rows of the type `ErasureRow`. */
@@ -44,19 +41,13 @@ export const SELECT_ERASURES = `
 export const IS_WAITING = 'honoured_at is null and cancelled_at is null';
 
 /** Converts a row to its view for staff. */
-export function toErasureView(
-  { runs_at, honoured_at, cancelled_at, ...row }: ErasureRow,
-  now: Date,
-): ErasureView {
+export function toErasureView(row: ErasureRow, now: Date): ErasureView {
   const today = Date.parse(utcDay(now));
-  const endedAt = honoured_at ?? cancelled_at;
+  const { honoured_at, cancelled_at } = row;
   return {
-    ...row,
+    ...timesAsText(row),
     state: honoured_at ? 'honoured' : cancelled_at ? 'taken_back' : 'waiting',
-    days_left: endedAt ? null : Math.round((Date.parse(row.due_on) - today) / DAY_MS),
-    runs_at: rfc3339(runs_at),
-    honoured_at: rfc3339OrNull(honoured_at),
-    cancelled_at: rfc3339OrNull(cancelled_at),
+    days_left: honoured_at || cancelled_at ? null : Math.round((Date.parse(row.due_on) - today) / DAY_MS),
   };
 }
 
@@ -77,5 +68,5 @@ export async function findWaitingErasure(
 ): Promise<WaitingErasure | null> {
   const sql = 'select id, received_on::text, runs_at from erasure_request where email = $1';
   const row = await queryRow<Pick<ErasureRow, 'id' | 'received_on' | 'runs_at'>>(database, sql, [email]);
-  return row ? { ...row, runs_at: rfc3339(row.runs_at) } : null;
+  return row ? timesAsText(row) : null;
 }

@@ -1,10 +1,9 @@
 import { DataSource } from 'typeorm';
-import { rfc3339OrNull } from '../core/clock.js';
+import { timesAsText, type TimesAsText } from '../core/clock.js';
 import { queryOne } from '../database/sql.js';
 import { IS_WAITING } from './event-outbox.js';
 
-/** The events that were not delivered, as operators see them. */
-export interface EventBacklog {
+interface Row {
   readonly is_recording: boolean;
   /** Events that will be attempted, including those that have failed before. */
   readonly waiting: number;
@@ -17,8 +16,10 @@ export interface EventBacklog {
   /** The failure of the newest failing event or, if none is failing, of the newest that was given up; null if there is neither. */
   readonly reason: string | null;
   /** When the oldest waiting event happened; null if none waits. */
-  readonly oldest_waiting: string | null;
+  readonly oldest_waiting: Date | null;
 }
+/** The events that were not delivered, as operators see them. */
+export type EventBacklog = TimesAsText<Row>;
 
 const BACKLOG = `
   select exists (select from event_recording) as is_recording,
@@ -32,7 +33,5 @@ const BACKLOG = `
 
 /** Counts the events that were not delivered. */
 export async function readEventBacklog(dataSource: DataSource): Promise<EventBacklog> {
-  type Row = Omit<EventBacklog, 'oldest_waiting'> & { oldest_waiting: Date | null };
-  const { oldest_waiting, ...backlog } = await queryOne<Row>(dataSource, BACKLOG);
-  return { ...backlog, oldest_waiting: rfc3339OrNull(oldest_waiting) };
+  return timesAsText(await queryOne<Row>(dataSource, BACKLOG));
 }

@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
-import { rfc3339, rfc3339OrNull } from '../core/clock.js';
+import { timesAsText, type TimesAsText } from '../core/clock.js';
 import { affectedRows, queryRows } from '../database/sql.js';
 import type { OutgoingEvent } from './outgoing-event.js';
 
@@ -16,17 +16,19 @@ export interface EventSelection {
 export const EVENT_STATES = ['waiting', 'delivered', 'given_up'] as const;
 export type EventState = (typeof EVENT_STATES)[number];
 
-/** An event as the command line prints it. */
-export interface EventView {
+interface Row {
   readonly id: string;
   readonly type: string;
   readonly data: OutgoingEvent['data'];
-  readonly occurred_at: string;
+  readonly occurred_at: Date;
   readonly state: EventState;
   readonly attempts: number;
   readonly last_error: string | null;
-  readonly next_attempt_at: string | null;
+  /** Null unless the event is waiting. */
+  readonly next_attempt_at: Date | null;
 }
+/** An event as the command line prints it. */
+export type EventView = TimesAsText<Row>;
 
 const STATE = `case when delivered_at is not null then 'delivered' when given_up_at is not null then 'given_up' else 'waiting' end`;
 const IS_SELECTED = `($1::uuid[] is null or id = any($1)) and ($2::uuid is null or license_id = $2)
@@ -38,11 +40,6 @@ const valuesOf = ({ ids, license_id, since, state }: EventSelection) => [
   state ?? null,
 ];
 
-type Row = Omit<EventView, 'occurred_at' | 'next_attempt_at'> & {
-  occurred_at: Date;
-  next_attempt_at: Date | null;
-};
-
 /** Lists the newest events first. */
 export async function listEvents(
   dataSource: DataSource,
@@ -51,15 +48,12 @@ export async function listEvents(
 ): Promise<EventView[]> {
   const rows = await queryRows<Row>(
     dataSource,
-    `select id, type, data, occurred_at, ${STATE} as state, attempts, last_error, next_attempt_at
+    `select id, type, data, occurred_at, ${STATE} as state, attempts, last_error,
+            case when ${STATE} = 'waiting' then next_attempt_at end as next_attempt_at
      from outgoing_event where ${IS_SELECTED} order by position desc limit $5`,
     [...valuesOf(selection), limit],
   );
-  return rows.map(({ occurred_at, next_attempt_at, ...row }) => ({
-    ...row,
-    occurred_at: rfc3339(occurred_at),
-    next_attempt_at: rfc3339OrNull(row.state === 'waiting' ? next_attempt_at : null),
-  }));
+  return rows.map(timesAsText);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { EntityManager } from 'typeorm';
-import { rfc3339, rfc3339OrNull } from '../core/clock.js';
+import { timesAsText, type TimesAsText } from '../core/clock.js';
 import { queryRows } from '../database/sql.js';
 import { PURCHASE_IDS_BY_EMAIL } from '../erasure/erase.js';
 import { sinceCurrentHolder } from '../licenses/former-holder.js';
@@ -9,11 +9,10 @@ import type { Decision } from '../releases/release-requests.js';
 interface ExportedActivationFields {
   readonly machine_id: string | null;
   readonly released_by_holder: boolean;
-  readonly release_requests: ReturnType<typeof toReleaseRequestView>[];
+  readonly release_requests: TimesAsText<ReleaseRequest>[];
 }
 
-interface ReleaseRequestRow {
-  readonly activation_id: string;
+interface ReleaseRequest {
   readonly asked_at: Date;
   readonly reason: string | null;
   readonly language: string | null;
@@ -37,7 +36,7 @@ export async function readActivationFields(
      where a.license_id = any($1)`,
     [licenseIds],
   );
-  const requests = await queryRows<ReleaseRequestRow>(
+  const requests = await queryRows<ReleaseRequest & { activation_id: string }>(
     manager,
     `select r.activation_id, r.asked_at, r.reason, r.language, r.decided_at, r.decision
      from release_request r join activation a on a.id = r.activation_id join license l on l.id = a.license_id
@@ -51,19 +50,14 @@ export async function readActivationFields(
       {
         machine_id,
         released_by_holder,
-        release_requests: (requestsByActivation.get(id) ?? []).map(toReleaseRequestView),
+        release_requests: (requestsByActivation.get(id) ?? []).map((row) => {
+          const { activation_id: _, ...request } = row;
+          return timesAsText(request);
+        }),
       },
     ]),
   );
 }
-
-const toReleaseRequestView = ({ asked_at, reason, language, decided_at, decision }: ReleaseRequestRow) => ({
-  asked_at: rfc3339(asked_at),
-  reason,
-  language,
-  decided_at: rfc3339OrNull(decided_at),
-  decision,
-});
 
 /**
  * Reads the purchases of an address, newest first. A purchase belongs to an address if its own row or its
@@ -119,13 +113,8 @@ export async function readSignInData(
     [email],
   );
   return {
-    sessions: sessions.map(({ license_id, ...lifetime }) => ({ license_id, ...toLifetimeView(lifetime) })),
-    sign_in_codes: codes.map(({ tries, ...lifetime }) => ({ tries, ...toLifetimeView(lifetime) })),
-    mails_waiting: mails.map(({ since }) => ({ since: rfc3339(since) })),
+    sessions: sessions.map(timesAsText),
+    sign_in_codes: codes.map(timesAsText),
+    mails_waiting: mails.map(timesAsText),
   };
 }
-
-const toLifetimeView = ({ created_at, expires_at }: Lifetime) => ({
-  created_at: rfc3339(created_at),
-  expires_at: rfc3339(expires_at),
-});

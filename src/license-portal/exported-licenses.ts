@@ -1,28 +1,19 @@
 import { EntityManager } from 'typeorm';
-import { rfc3339, rfc3339OrNull } from '../core/clock.js';
+import { rfc3339, timesAsText, type TimesAsText } from '../core/clock.js';
 import { queryRows } from '../database/sql.js';
 import { sinceCurrentHolder } from '../licenses/former-holder.js';
 import type { StaffStatus } from '../licenses/license.rules.js';
 
 /** The fields of a license that the export contains in addition to the overview (`findLicenses`). */
-interface ExportedLicenseFields {
+interface LicenseFields {
   readonly staff_status: StaffStatus;
   /** The number of keys that the license has had. */
   readonly key_generation: number;
-  readonly ended_at: string | null;
-  readonly end_changed_at: string;
-  readonly email_since: string | null;
-  readonly new_key_mailed_at: string | null;
-  /** The times at which its keys were replaced, since it has its current holder. */
-  readonly keys_replaced_at: readonly string[];
-}
-
-interface LicenseFieldsRow extends Pick<ExportedLicenseFields, 'staff_status' | 'key_generation'> {
-  readonly id: string;
   readonly ended_at: Date | null;
   readonly end_changed_at: Date;
   readonly email_since: Date | null;
   readonly new_key_mailed_at: Date | null;
+  /** The times at which its keys were replaced, since it has its current holder. */
   readonly keys_replaced_at: readonly Date[];
 }
 
@@ -32,23 +23,16 @@ const LICENSE_FIELDS = `
                where k.license_id = l.id and ${sinceCurrentHolder('k.replaced_at')} order by 1) as keys_replaced_at
   from license l where l.id = any($1)`;
 
-/** Reads the `ExportedLicenseFields`. @returns them by license id */
-export async function readLicenseFields(
-  manager: EntityManager,
-  licenseIds: readonly string[],
-): Promise<Map<string, ExportedLicenseFields>> {
-  const rows = await queryRows<LicenseFieldsRow>(manager, LICENSE_FIELDS, [licenseIds]);
-  return new Map(rows.map(({ id, ...row }) => [id, toLicenseFields(row)]));
+/** Reads the `LicenseFields`. @returns them by license id */
+export async function readLicenseFields(manager: EntityManager, licenseIds: readonly string[]) {
+  const rows = await queryRows<LicenseFields & { id: string }>(manager, LICENSE_FIELDS, [licenseIds]);
+  return new Map(
+    rows.map(({ id, keys_replaced_at, ...row }) => [
+      id,
+      { ...timesAsText(row), keys_replaced_at: keys_replaced_at.map(rfc3339) },
+    ]),
+  );
 }
-
-const toLicenseFields = (row: Omit<LicenseFieldsRow, 'id'>): ExportedLicenseFields => ({
-  ...row,
-  ended_at: rfc3339OrNull(row.ended_at),
-  end_changed_at: rfc3339(row.end_changed_at),
-  email_since: rfc3339OrNull(row.email_since),
-  new_key_mailed_at: rfc3339OrNull(row.new_key_mailed_at),
-  keys_replaced_at: row.keys_replaced_at.map(rfc3339),
-});
 
 /**
  * Reads the audit events of licenses, newest first. The actor is left out as data about staff. Events from before a license
@@ -68,12 +52,7 @@ export async function readHistories(manager: EntityManager, licenseIds: readonly
      where e.license_id = any($1) and ${sinceCurrentHolder('e.at')} order by e.at desc, e.id desc`,
     [licenseIds],
   );
-  return groupByLicense(rows, ({ at, action, reason, change }) => ({
-    at: rfc3339(at),
-    action,
-    reason,
-    change,
-  }));
+  return groupByLicense(rows);
 }
 
 /**
@@ -94,19 +73,17 @@ export async function readEvents(manager: EntityManager, licenseIds: readonly st
      where e.license_id = any($1) and ${sinceCurrentHolder('e.occurred_at')} order by e.position desc`,
     [licenseIds],
   );
-  return groupByLicense(rows, ({ type, data, occurred_at, delivered_at }) => ({
-    type,
-    data,
-    occurred_at: rfc3339(occurred_at),
-    delivered_at: rfc3339OrNull(delivered_at),
-  }));
+  return groupByLicense(rows);
 }
 
-/** Groups rows by the id of their license, and converts them. */
-function groupByLicense<Row extends { readonly license_id: string }, View>(
+/** Groups rows by the id of their license, with times as text. */
+function groupByLicense<Row extends { readonly license_id: string }>(
   rows: readonly Row[],
-  toView: (row: Row) => View,
-): Map<string, View[]> {
+): Map<string, TimesAsText<Omit<Row, 'license_id'>>[]> {
+  const toView = (row: Row) => {
+    const { license_id: _, ...view } = row;
+    return timesAsText(view);
+  };
   const byLicense = Map.groupBy(rows, ({ license_id }) => license_id);
   return new Map([...byLicense].map(([id, own]) => [id, own.map(toView)]));
 }

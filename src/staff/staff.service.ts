@@ -2,23 +2,24 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
-import { Clock, rfc3339 } from '../core/clock.js';
+import { Clock, timesAsText, type TimesAsText } from '../core/clock.js';
 import { execute, queryRow, queryRows, type SqlConnection } from '../database/sql.js';
 import { invalidMembers, problem } from '../http/problems/problem.js';
 import { lockAdmins, refuseLastAdmin } from './identity/admins.js';
 import type { Role } from './identity/staff.entity.js';
 
-/** A staff member in responses to admins. */
-interface StaffView {
+/** A row of SELECT_STAFF. */
+interface StaffRow {
   readonly id: string;
   readonly email: string;
   readonly role: Role;
-  readonly created_at: string;
+  readonly created_at: Date;
   /** The number of passkeys. */
   readonly passkeys: number;
 }
 
-type StaffRow = Omit<StaffView, 'created_at'> & { readonly created_at: Date };
+/** A staff member in responses to admins. */
+type StaffView = TimesAsText<StaffRow>;
 
 const SELECT_STAFF = `
   select id, email, role, created_at, (select count(*)::int from passkey where staff_id = s.id) as passkeys
@@ -38,14 +39,14 @@ export class StaffService {
   /** Lists the staff members in the order of their e-mail addresses. */
   async list(): Promise<StaffView[]> {
     const rows = await queryRows<StaffRow>(this.dataSource, `${SELECT_STAFF} order by email`);
-    return rows.map(staffView);
+    return rows.map(timesAsText);
   }
 
   /** Reads one staff member. @throws Problem `not_found` */
   async getView(id: string): Promise<StaffView> {
     const row = await queryRow<StaffRow>(this.dataSource, `${SELECT_STAFF} where id = $1`, [id]);
     if (!row) throw problem('not_found');
-    return staffView(row);
+    return timesAsText(row);
   }
 
   /** Finds the id of the staff member with an address. @throws Problem `not_found` */
@@ -149,8 +150,3 @@ export class StaffService {
     await recordAudit(manager, audit, { action: 'staff.role', change, at: this.clock.now() });
   }
 }
-
-const staffView = ({ created_at, ...row }: StaffRow): StaffView => ({
-  ...row,
-  created_at: rfc3339(created_at),
-});

@@ -1,6 +1,6 @@
 import { Controller, Get, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { rfc3339, rfc3339OrNull } from '../core/clock.js';
+import { timesAsText } from '../core/clock.js';
 import { queryRows } from '../database/sql.js';
 import { StaffGuard } from '../staff/identity/staff.guard.js';
 
@@ -33,13 +33,9 @@ export class RetentionController {
   }
 }
 
-function toRunView({ id, as_of, started_at, finished_at, deleted, failed }: RetentionRunRow) {
+function toRunView({ failed, ...run }: RetentionRunRow) {
   return {
-    id,
-    as_of: rfc3339(as_of),
-    started_at: rfc3339(started_at),
-    finished_at: rfc3339OrNull(finished_at),
-    deleted,
+    ...timesAsText(run),
     // Each step is named after its table. The step `file_rewrite` finds the tables whose files are rewritten.
     ...(failed.length > 0 && { error: `Failed steps: ${failed.join(', ')}.` }),
   };

@@ -1,6 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
-import { Clock, DAY_MS, parseMoment, rfc3339, utcDay } from '../../src/core/clock.js';
+import { Clock, DAY_MS, parseMoment, rfc3339, timesAsText, utcDay } from '../../src/core/clock.js';
 import { isTimeCertain } from '../../src/database/database-clock.js';
+
+test('the times of a row become text, and its other members stay', () => {
+  const change = { until: '2027-01-04' };
+  expect(timesAsText({ id: 'a', at: new Date('2027-01-04T10:30:00.999Z'), ended_at: null, change })).toEqual({
+    id: 'a',
+    at: '2027-01-04T10:30:00Z',
+    ended_at: null,
+    change,
+  });
+});
 
 describe('a time that a person types', () => {
   test.each([

@@ -1,4 +1,4 @@
-import { rfc3339 } from '../../core/clock.js';
+import { timesAsText } from '../../core/clock.js';
 
 // The file is long, because it is the catalogue of all problems.
 
@@ -349,13 +349,9 @@ export function problem(
   members: Members = {},
   headers: Record<string, string> = {},
 ): Problem {
-  const formatted = Object.entries(members).map(([name, value]) => [
-    name,
-    value instanceof Date ? rfc3339(value) : value,
-  ]);
   const retryAfter = { 'retry-after': String(5 + Math.floor(Math.random() * 26)) };
   const allHeaders = PROBLEMS[code].status === 503 ? { ...retryAfter, ...headers } : headers;
-  return new Problem(code, Object.fromEntries(formatted) as Members, allHeaders);
+  return new Problem(code, timesAsText(members), allHeaders);
 }
 
 /** Creates the problem `invalid_request`. @param details a sentence for each invalid member, by its name */

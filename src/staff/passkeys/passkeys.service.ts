@@ -3,26 +3,27 @@ import type { RegistrationResponseJSON, WebAuthnCredential } from '@simplewebaut
 import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit } from '../../audit/audit.js';
-import { Clock, rfc3339 } from '../../core/clock.js';
+import { Clock, timesAsText, type TimesAsText } from '../../core/clock.js';
 import { execute, affectedRows, queryRow, queryRows } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 import { enqueueMail } from '../../mail/mail.service.js';
 import { RelyingParty } from './relying-party.js';
 import type { AuthenticatedStaff } from '../identity/staff-identity.js';
 
-/** A passkey in responses to its owner. */
-interface PasskeyView {
+/** A row of PASSKEY_COLUMNS. */
+interface PasskeyRow {
   readonly id: string;
-  readonly created_at: string;
+  readonly created_at: Date;
   readonly transports: string[];
   /** Null if its owner gave it no name, or removed the name. */
   readonly name: string | null;
   /** The day (UTC) of the last sign-in; null before the first one. */
   readonly last_used_on: string | null;
 }
+/** A passkey in responses to its owner. */
+type PasskeyView = TimesAsText<PasskeyRow>;
 
 const PASSKEY_COLUMNS = 'id, created_at, transports, name, last_used_on::text as last_used_on';
-type PasskeyRow = Omit<PasskeyView, 'created_at'> & { readonly created_at: Date };
 
 /** The authenticator transports of WebAuthn; other values from a browser are not stored. */
 const TRANSPORTS = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'];
@@ -39,7 +40,7 @@ export class PasskeysService {
   /** Lists the passkeys of a staff member, newest first. */
   async list(staffId: string): Promise<PasskeyView[]> {
     const sql = `select ${PASSKEY_COLUMNS} from passkey where staff_id = $1 order by created_at desc, id desc`;
-    return (await queryRows<PasskeyRow>(this.dataSource, sql, [staffId])).map(passkeyView);
+    return (await queryRows<PasskeyRow>(this.dataSource, sql, [staffId])).map(timesAsText);
   }
 
   /** Reads the WebAuthn credential ids of the passkeys of a staff member. */
@@ -76,7 +77,7 @@ export class PasskeysService {
       await recordAudit(manager, { actor: staff.email, reason: null }, { action: 'passkey.add', change, at });
       // The recipient is fixed now, so that the mail is sent even if the passkey is removed before.
       await enqueueMail(manager, 'passkey_added', id, at, { to: staff.email });
-      return passkeyView({ id, created_at: at, transports, name: null, last_used_on: null });
+      return timesAsText({ id, created_at: at, transports, name: null, last_used_on: null });
     });
   }
 
@@ -95,7 +96,7 @@ export class PasskeysService {
       const change = { staff_id: staff.id, passkey_id: id };
       const audit = { actor: staff.email, reason: null };
       await recordAudit(manager, audit, { action: 'passkey.rename', change, at: this.clock.now() });
-      return passkeyView(passkey);
+      return timesAsText(passkey);
     });
   }
 
@@ -118,11 +119,6 @@ export class PasskeysService {
     });
   }
 }
-
-const passkeyView = ({ created_at, ...row }: PasskeyRow): PasskeyView => ({
-  ...row,
-  created_at: rfc3339(created_at),
-});
 
 /**
  * Locks the rows of a staff member and of the session until the end of the transaction. It checks the session again, because

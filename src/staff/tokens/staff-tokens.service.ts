@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit, type AuditContext } from '../../audit/audit.js';
-import { Clock, DAY_MS, rfc3339 } from '../../core/clock.js';
+import { Clock, DAY_MS, timesAsText, type TimesAsText } from '../../core/clock.js';
 import { execute, queryRow, queryRows } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 import { tokenHash } from '../../http/sessions/token-hash.js';
@@ -14,15 +14,10 @@ const TOKEN_LIFETIME_DAYS = 90;
 const TOKEN_PREFIX = 'mst_';
 
 /** A staff token in lists. The secret itself is not stored. */
-interface StaffTokenView {
+interface TokenRow {
   readonly id: string;
   readonly email: string;
   readonly role: Role;
-  readonly created_at: string;
-  readonly expires_at: string;
-}
-
-interface TokenRow extends Omit<StaffTokenView, 'created_at' | 'expires_at'> {
   readonly created_at: Date;
   readonly expires_at: Date;
 }
@@ -58,18 +53,14 @@ export class StaffTokensService {
   }
 
   /** Lists the unexpired tokens, oldest first. */
-  async list(): Promise<StaffTokenView[]> {
+  async list(): Promise<TimesAsText<TokenRow>[]> {
     const rows = await queryRows<TokenRow>(
       this.dataSource,
       `select t.id, s.email, s.role, t.created_at, t.expires_at
        from staff_token t join staff s on s.id = t.staff_id where t.expires_at > $1 order by t.created_at`,
       [this.clock.now()],
     );
-    return rows.map(({ created_at, expires_at, ...row }) => ({
-      ...row,
-      created_at: rfc3339(created_at),
-      expires_at: rfc3339(expires_at),
-    }));
+    return rows.map(timesAsText);
   }
 
   /** Deletes a token. @throws Problem `not_found` */

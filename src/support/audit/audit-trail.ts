@@ -1,11 +1,10 @@
 import { DataSource } from 'typeorm';
-import { rfc3339 } from '../../core/clock.js';
+import { timesAsText, type TimesAsText } from '../../core/clock.js';
 import { queryRows } from '../../database/sql.js';
 
-/** An event of the audit trail in responses to staff. */
-export interface AuditEvent {
+interface Row {
   readonly id: string;
-  readonly at: string;
+  readonly at: Date;
   readonly actor: string;
   readonly action: string;
   readonly license_id: string | null;
@@ -18,6 +17,8 @@ export interface AuditEvent {
   readonly reason: string | null;
   readonly change: Readonly<Record<string, unknown>>;
 }
+/** An event of the audit trail in responses to staff. */
+export type AuditEvent = TimesAsText<Row>;
 
 /** Limits the events. A member that is undefined limits nothing. */
 export interface AuditFilter {
@@ -53,7 +54,7 @@ export async function readAuditTrail(
     (name) => filter[name] !== undefined,
   );
   const conditions = names.map((name, index) => CONDITIONS[name](`$${index + 1}`));
-  const rows = await queryRows<Omit<AuditEvent, 'at'> & { at: Date }>(
+  const rows = await queryRows<Row>(
     dataSource,
     `select e.id, e.at, e.actor, e.action, e.license_id, e.reason, e.change,
             (select key_hint from license where id = e.license_id) as key_hint,
@@ -63,7 +64,7 @@ export async function readAuditTrail(
      order by e.at desc, e.id desc limit ${limit}`,
     names.map((name) => filter[name]),
   );
-  return rows.map(({ at, ...row }) => ({ ...row, at: rfc3339(at) }));
+  return rows.map(timesAsText);
 }
 
 /** The largest number of events in a page. */

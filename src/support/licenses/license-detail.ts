@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
 import { validate as isUuid } from 'uuid';
 import { findLicenses, type LicenseView } from '../../activation/license-overview.js';
-import { rfc3339, rfc3339OrNull } from '../../core/clock.js';
+import { timesAsText, type TimesAsText } from '../../core/clock.js';
 import { queryRow, queryRows } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 import { LicenseKeys } from '../../keys/license-keys.js';
@@ -24,16 +24,18 @@ interface LicenseDetail extends LicenseView {
     readonly state: PurchaseState;
     readonly recorded_on: string;
   } | null;
-  readonly release_requests: readonly {
-    readonly id: string;
-    readonly activation_id: string;
-    readonly reason: string | null;
-    readonly language: string | null;
-    readonly asked_at: string;
-    readonly decision: Decision | null;
-    readonly decided_at: string | null;
-  }[];
+  readonly release_requests: readonly TimesAsText<ReleaseRequestRow>[];
   readonly history: AuditEvent[];
+}
+
+interface ReleaseRequestRow {
+  readonly id: string;
+  readonly activation_id: string;
+  readonly reason: string | null;
+  readonly language: string | null;
+  readonly asked_at: Date;
+  readonly decision: Decision | null;
+  readonly decided_at: Date | null;
 }
 
 const HISTORY_LIMIT = 500;
@@ -50,10 +52,6 @@ const SELECT_RELEASE_REQUESTS = `
   where a.license_id = $1 order by r.asked_at desc, r.id desc`;
 
 type StatusAndPurchase = Pick<LicenseDetail, 'staff_status' | 'purchase'>;
-type ReleaseRequestRow = Omit<LicenseDetail['release_requests'][number], 'asked_at' | 'decided_at'> & {
-  readonly asked_at: Date;
-  readonly decided_at: Date | null;
-};
 
 /** Reads a license with its purchase, release requests and history. @throws Problem `not_found` */
 export async function readLicenseDetail(
@@ -75,11 +73,7 @@ export async function readLicenseDetail(
   // The license may have been deleted since the first query.
   if (!row) throw problem('not_found');
   const { staff_status, purchase } = row;
-  const release_requests = requests.map(({ asked_at, decided_at, ...request }) => ({
-    ...request,
-    asked_at: rfc3339(asked_at),
-    decided_at: rfc3339OrNull(decided_at),
-  }));
+  const release_requests = requests.map(timesAsText);
   const expires_at = license.expires_at === null ? null : new Date(license.expires_at);
   const revision = licenseRevision({ ...license, ...row, expires_at });
   const is_key_mailable = isKeyMailable(keys, {
