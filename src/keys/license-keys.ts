@@ -1,13 +1,13 @@
-import { deriveAuditActorId } from './audit-actor.js';
-import { hashErasedAddress } from './erased-address.js';
+import { createHmac, type Hmac } from 'node:crypto';
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from './license-key.js';
 import { readLicenseKey, withServicePrefix } from './license-key-text.js';
 import { deriveSignInCode, deriveStaffLink, type DerivationInput } from './mailed-secrets.js';
-import { deriveImportedLicenseId, hashPreviousKey } from './previous-key.js';
 import { readPreviousKey } from './previous-key-text.js';
 import { deriveId, derivePurchaseIds, type PurchaseIds } from './purchase-ids.js';
-import { deriveSecretCheck } from './secret-check.js';
 import { createReleaseHint, isValidReleaseHint } from './release-hint.js';
+
+/** The length of the id of an actor in base64url, 96 bits: a collision between two actors of a vendor is practically impossible. */
+const ACTOR_ID_LENGTH = 16;
 
 /** A license key, and what the database stores of it. */
 interface DerivedKey {
@@ -52,14 +52,20 @@ export class LicenseKeys {
     ];
   }
 
-  /** Returns the keyed hash of a key that another system issued. @param key the result of `readPreviousKey` */
+  /**
+   * Returns the keyed hash of a key that another system issued. A plain hash would reveal the keys of a system whose keys are short.
+   * @param key the result of `readPreviousKey`
+   */
   hashPrevious(key: string): Buffer {
-    return hashPreviousKey(this.#secret, key);
+    return this.#keyedHash('mooring previous key v1\0', key).digest();
   }
 
-  /** Derives the id of the license that is imported for a previous key. @param key the result of `readPreviousKey` */
+  /**
+   * Derives the id of the license that is imported for a previous key. The same key therefore has the same license and the same new
+   * key in each import, also after a restore from a backup. @param key the result of `readPreviousKey`
+   */
   importedLicenseId(key: string): string {
-    return deriveImportedLicenseId(this.#secret, key);
+    return deriveId(this.#secret, 'mooring imported license id v1\0', key);
   }
 
   /** Derives a license key, with its hash and hint. @param generation increases when staff replace the key */
@@ -68,9 +74,9 @@ export class LicenseKeys {
     return { license_key, key_hash: licenseKeyHash(license_key), key_hint: licenseKeyHint(license_key) };
   }
 
-  /** The value by which a database recognises the secret, see `deriveSecretCheck`. */
+  /** The 32 bytes by which a database recognises the secret with which it was made. The secret cannot be computed from them. */
   get secretCheck(): Buffer {
-    return deriveSecretCheck(this.#secret);
+    return this.#hmac('mooring license key secret check v1\0').digest();
   }
 
   /** Derives the ids of a purchase and its license. @param transactionId the transaction id of the payment processor */
@@ -93,9 +99,9 @@ export class LicenseKeys {
     return deriveStaffLink(this.#secret, row);
   }
 
-  /** Derives the id by which a URL names an actor of the audit trail. */
+  /** Derives the id by which a URL names an actor of the audit trail, because no URL contains an e-mail address. */
   auditActorId(actor: string): string {
-    return deriveAuditActorId(this.#secret, actor);
+    return this.#hmac('mooring audit actor v1\0').update(actor).digest('base64url').slice(0, ACTOR_ID_LENGTH);
   }
 
   /** Creates the hint of a `release_url`, see `createReleaseHint`. @param email in the form of `canonicalEmail` */
@@ -108,8 +114,21 @@ export class LicenseKeys {
     return isValidReleaseHint(this.#secret, hint, license, now);
   }
 
-  /** Returns the keyed hash of an erased e-mail address, for TOMBSTONE_FILE. @param email in the form of `canonicalEmail` */
+  /**
+   * Returns the keyed hash by which an erased e-mail address is recognized after a restore, as 64 hex digits (docs/decisions/0024).
+   * @param email in the form of `canonicalEmail`
+   */
   hashErasedAddress(email: string): string {
-    return hashErasedAddress(this.#secret, email);
+    return this.#keyedHash('mooring erased address v1\0', email).digest('hex');
+  }
+
+  /** Begins an HMAC-SHA256 with the secret. No other use of the secret has an input that begins with the domain separator. */
+  #hmac(domainSeparator: string): Hmac {
+    return createHmac('sha256', this.#secret).update(domainSeparator);
+  }
+
+  /** Begins an HMAC-SHA256 of a text with a key that is derived from the secret for one use only. */
+  #keyedHash(domainSeparator: string, text: string): Hmac {
+    return createHmac('sha256', this.#hmac(domainSeparator).digest()).update(text);
   }
 }

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Config, ConfigError } from '../../src/core/config.js';
 import { publicJwk, publicKeyFromX, thumbprint } from '../../src/keys/ed25519/ed25519.js';
-import { hashErasedAddress } from '../../src/keys/erased-address.js';
 import { deriveLicenseKey } from '../../src/keys/license-key.js';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import {
@@ -185,5 +184,4 @@ test('keys, ids and codes are derived with the secret of the deployment, and lic
   ).toBe('768601ee-e49c-724e-bbe2-907f0dcb2a1b');
   expect(keys.signInCode({ id, nonce })).toBe(deriveSignInCode(secret, { id, nonce }));
   expect(keys.staffLink({ id, nonce })).toBe(deriveStaffLink(secret, { id, nonce }));
-  expect(keys.hashErasedAddress('ada@example.com')).toBe(hashErasedAddress(secret, 'ada@example.com'));
 });
