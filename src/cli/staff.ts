@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { rfc3339 } from '../core/clock.js';
-import { ROLES, type Role } from '../staff/identity/staff.entity.js';
+import { ROLES, type Role } from '../staff/identity/role.js';
 import { StaffLinks } from '../staff/links/staff-links.js';
 import { StaffService } from '../staff/staff.service.js';
 import { StaffTokensService } from '../staff/tokens/staff-tokens.service.js';

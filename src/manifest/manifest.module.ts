@@ -1,14 +1,12 @@
 import { Module } from '@nestjs/common';
-import { TypeOrmModule } from '@nestjs/typeorm';
 import { KeysModule } from '../keys/keys.module.js';
 import { Coverage } from './coverage.js';
 import { ManifestController } from './manifest.controller.js';
 import { ManifestResponses } from './manifest-responses.js';
-import { Manifest } from './manifest.entity.js';
 import { ManifestService } from './manifest.service.js';
 
 @Module({
-  imports: [KeysModule, TypeOrmModule.forFeature([Manifest])],
+  imports: [KeysModule],
   controllers: [ManifestController],
   providers: [ManifestService, Coverage, ManifestResponses],
   exports: [ManifestService, Coverage],

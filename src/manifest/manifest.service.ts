@@ -17,12 +17,14 @@ import {
   verifyManifest,
 } from '../keys/manifests/signed-manifest.js';
 import type { ManifestContent, SignedManifest } from '../keys/manifests/signed-manifest.js';
-import { Manifest } from './manifest.entity.js';
 import { PublishError, refuseUnpublishable, type LiveContent } from './manifest.rules.js';
 import { PublishedVersions } from './published-versions.js';
 
 /** Each instance serves a published manifest within 5 seconds (docs/contract.md#update-manifest). */
 const MANIFEST_POLL_MS = 2_000;
+
+const INSERT_MANIFEST =
+  'insert into manifest (sequence, signed, signatures, published_at) values ($1, $2, $3, $4)';
 
 /** The live manifest as it is sent. */
 export interface LiveManifest extends LiveContent {
@@ -30,7 +32,7 @@ export interface LiveManifest extends LiveContent {
   readonly body: string;
 }
 
-type PublishedRow = Pick<Manifest, 'signed' | 'signatures'>;
+type PublishedRow = Pick<SignedManifest, 'signed' | 'signatures'>;
 type Published = Pick<ManifestService, 'live' | 'versions'>;
 
 /**
@@ -120,8 +122,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
       const published = await readAllPublished(manager);
       const isRepeated = this.checkAgainst(published, document, content, isWithdrawal);
       if (isRepeated) return;
-      const sequence = String(content.sequence);
-      await manager.insert(Manifest, { sequence, signed, signatures, published_at: now });
+      await execute(manager, INSERT_MANIFEST, [content.sequence, signed, JSON.stringify(signatures), now]);
       const before = published.live && auditNames(published.live.content);
       const change = { ...auditNames(content), ...(before && { before }) };
       const action = isWithdrawal ? 'manifest.withdraw' : 'manifest.publish';

@@ -2,7 +2,7 @@ import { oneOf } from '../core/field.js';
 import { emailField } from '../fields/email.js';
 import { reasonField } from '../fields/reason.js';
 import { Member } from '../http/parsing/member.js';
-import { ROLES, type Role } from './identity/staff.entity.js';
+import { ROLES, type Role } from './identity/role.js';
 
 /** Body of `POST /support/api/staff`. */
 export class StaffRequest {

@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { TypeOrmModule } from '@nestjs/typeorm';
 import { KeysModule } from '../keys/keys.module.js';
 import { MailModule } from '../mail/mail.module.js';
 import { LinkSignInController } from './links/link-sign-in.controller.js';
@@ -15,14 +14,13 @@ import { RelyingParty } from './passkeys/relying-party.js';
 import { StaffSessionController } from './session.controller.js';
 import { StaffIdentity } from './identity/staff-identity.js';
 import { StaffController } from './staff.controller.js';
-import { Staff } from './identity/staff.entity.js';
 import { StaffService } from './staff.service.js';
 import { StaffTokensService } from './tokens/staff-tokens.service.js';
 import { TokensController } from './tokens/tokens.controller.js';
 
 /** Staff accounts, and the sign-in of staff by passkey, one-time link or staff token. */
 @Module({
-  imports: [KeysModule, MailModule, TypeOrmModule.forFeature([Staff])],
+  imports: [KeysModule, MailModule],
   controllers: [
     LinkSignInController,
     PasskeySignInController,

@@ -6,7 +6,7 @@ import { Clock, timesAsText, type TimesAsText } from '../core/clock.js';
 import { execute, queryRow, queryRows, type SqlConnection } from '../database/sql.js';
 import { invalidMembers, problem } from '../http/problems/problem.js';
 import { lockAdmins, refuseLastAdmin } from './identity/admins.js';
-import type { Role } from './identity/staff.entity.js';
+import type { Role } from './identity/role.js';
 
 /** A row of SELECT_STAFF. */
 interface StaffRow {

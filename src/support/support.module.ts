@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { TypeOrmModule } from '@nestjs/typeorm';
 import { ErasureModule } from '../erasure/erasure.module.js';
 import { KeysModule } from '../keys/keys.module.js';
 import { LicensesModule } from '../licenses/licenses.module.js';
@@ -9,7 +8,6 @@ import { StaffModule } from '../staff/staff.module.js';
 import { ActivationsController } from './licenses/activations.controller.js';
 import { AuditController } from './audit/audit.controller.js';
 import { CrashGroupsService } from './fleet/crash-groups.service.js';
-import { StoredCrashGroupState } from './fleet/crash-group-state.entity.js';
 import { FleetController } from './fleet/fleet.controller.js';
 import { LicensesController } from './licenses/licenses.controller.js';
 import { ManifestsController } from './manifests/manifests.controller.js';
@@ -20,15 +18,7 @@ import { RetentionController } from './retention.controller.js';
  * for release requests, erasures, staff and the state of the service are in other modules.
  */
 @Module({
-  imports: [
-    ErasureModule,
-    KeysModule,
-    LicensesModule,
-    ManifestModule,
-    ReleasesModule,
-    StaffModule,
-    TypeOrmModule.forFeature([StoredCrashGroupState]),
-  ],
+  imports: [ErasureModule, KeysModule, LicensesModule, ManifestModule, ReleasesModule, StaffModule],
   controllers: [
     LicensesController,
     ActivationsController,

@@ -6,7 +6,7 @@ import { ModulesContainer } from '@nestjs/core';
 import { DataSource } from 'typeorm';
 import { Sessions, type SessionOwner } from '../../src/http/sessions/sessions.js';
 import { StaffService } from '../../src/staff/staff.service.js';
-import type { Role } from '../../src/staff/identity/staff.entity.js';
+import type { Role } from '../../src/staff/identity/role.js';
 import { AUDIT_CONTEXT, Service } from '../support/harness.js';
 
 /**

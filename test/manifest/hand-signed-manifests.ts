@@ -14,7 +14,6 @@ import {
   type ManifestContent,
   type SignedManifest,
 } from '../../src/keys/manifests/signed-manifest.js';
-import { Manifest } from '../../src/manifest/manifest.entity.js';
 import { nextManifest, MANIFEST_VALIDITY_DAYS, type LiveContent } from '../../src/manifest/manifest.rules.js';
 import { ManifestService } from '../../src/manifest/manifest.service.js';
 import { downloadUrl } from './publish.js';
@@ -53,7 +52,7 @@ export interface Manifests extends AsyncDisposable {
 /** Opens the manifests of a database, so that a test can publish without a command. */
 export async function openManifests(databaseUrl: string, key: KeyObject): Promise<Manifests> {
   // As many as the publishers that a test starts at once at one instance: a publisher needs one connection.
-  const options = { entities: [Manifest], poolSize: 5 };
+  const options = { poolSize: 5 };
   const dataSource = await maintenanceDataSource(databaseUrl, options).initialize();
   const trusted = new ManifestKeys(trustedKeys([createPublicKey(key)]));
   const config = new Config({ PRODUCT });

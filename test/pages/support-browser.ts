@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import type { CDPSession, Locator, Page } from 'playwright-core';
-import type { Role } from '../../src/staff/identity/staff.entity.js';
+import type { Role } from '../../src/staff/identity/role.js';
 import { StaffService } from '../../src/staff/staff.service.js';
 import type { Service } from '../support/harness.js';
 import { createPrintedLink } from '../support-api/harness.js';

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
-import type { Role } from '../../src/staff/identity/staff.entity.js';
+import type { Role } from '../../src/staff/identity/role.js';
 import { focusWindow } from './portal-browser.js';
 import { endRoute } from './routes.js';
 import { startForBrowser } from './service.js';

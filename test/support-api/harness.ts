@@ -1,6 +1,6 @@
 import { StaffLinks } from '../../src/staff/links/staff-links.js';
 import { StaffService } from '../../src/staff/staff.service.js';
-import type { Role } from '../../src/staff/identity/staff.entity.js';
+import type { Role } from '../../src/staff/identity/role.js';
 import type { Answer, Service } from '../support/harness.js';
 import type { MailHarness } from '../mail/harness.js';
 import { ORIGIN, CookieClient } from '../support/http/cookie-client.js';

@@ -21,7 +21,7 @@ import { AppLogger } from '../../src/core/logger.js';
 import { LIMITS } from '../../src/http/limits/load-shedding.js';
 import { LicensesService, type LicenseChange, type NewLicense } from '../../src/licenses/licenses.service.js';
 import { RetentionJob } from '../../src/retention/retention.job.js';
-import type { Role } from '../../src/staff/identity/staff.entity.js';
+import type { Role } from '../../src/staff/identity/role.js';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { StaffTokensService } from '../../src/staff/tokens/staff-tokens.service.js';
 import { validateAnswer } from './http/openapi.js';

@@ -12,16 +12,14 @@ import { ManifestKeys } from '../../keys/manifests/manifest-keys.js';
 import { License } from '../../licenses/license.entity.js';
 import { requireKeySettingsOfDatabase } from '../../licenses/license-key-secret.js';
 import { LicensesService } from '../../licenses/licenses.service.js';
-import { Manifest } from '../../manifest/manifest.entity.js';
 import { ManifestService } from '../../manifest/manifest.service.js';
 import { PurchasesService } from '../../purchases/purchases.service.js';
 import { ErasureRecords } from '../../erasure/erasure-records.js';
 import { ErasureService } from '../../erasure/erasure.service.js';
-import { Staff } from '../../staff/identity/staff.entity.js';
 import { CommandError, printMessage } from '../terminal/output.js';
 
 /** The entities that commands read or write. */
-export const COMMAND_ENTITIES = [License, Activation, Manifest, Staff];
+export const COMMAND_ENTITIES = [License, Activation];
 
 /** What a command uses to construct services. Nest does not construct them, because its start takes longer than most commands. */
 export interface CommandContext {

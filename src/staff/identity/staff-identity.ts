@@ -8,12 +8,15 @@ import { queryRow } from '../../database/sql.js';
 import { readCookie } from '../../http/sessions/cookies.js';
 import { Sessions } from '../../http/sessions/sessions.js';
 import { tokenHash } from '../../http/sessions/token-hash.js';
-import type { Staff } from './staff.entity.js';
+import type { Role } from './role.js';
 
 /** An authenticated staff member; `session_id` is null for a request with a staff token. */
-export type AuthenticatedStaff = Pick<Staff, 'id' | 'email' | 'role'> & {
+export interface AuthenticatedStaff {
+  readonly id: string;
+  readonly email: string;
+  readonly role: Role;
   readonly session_id: string | null;
-};
+}
 
 /** Finds the staff member who makes a request. The role is read each time, so that a change applies to the next request. */
 @Injectable()

@@ -7,7 +7,7 @@ import { Clock, DAY_MS, timesAsText, type TimesAsText } from '../../core/clock.j
 import { execute, queryRow, queryRows } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 import { tokenHash } from '../../http/sessions/token-hash.js';
-import { Staff, type Role } from '../identity/staff.entity.js';
+import type { Role } from '../identity/role.js';
 
 const TOKEN_LIFETIME_DAYS = 90;
 /** The beginning of each token, by which people and secret scanners recognise it. */
@@ -41,7 +41,8 @@ export class StaffTokensService {
     const id = uuidv7();
     await this.dataSource.transaction(async (manager) => {
       // The lock makes a concurrent removal of the person wait, which then deletes the token too.
-      const owner = await manager.findOne(Staff, { where: { email }, lock: { mode: 'pessimistic_write' } });
+      const select = 'select id from staff where email = $1 for update';
+      const owner = await queryRow<{ id: string }>(manager, select, [email]);
       if (!owner) throw problem('not_found');
       const sql =
         'insert into staff_token (id, staff_id, token_hash, created_at, expires_at) values ($1, $2, $3, $4, $5)';

@@ -2,21 +2,22 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { recordAudit } from '../../audit/audit.js';
 import { Clock, rfc3339OrNull } from '../../core/clock.js';
-import { execute, queryOne, queryRows } from '../../database/sql.js';
+import { execute, queryOne, queryRow, queryRows } from '../../database/sql.js';
 import { invalidMembers, problem } from '../../http/problems/problem.js';
 import { lockStaff } from '../../staff/links/staff-links.js';
 import type { AuthenticatedStaff } from '../../staff/identity/staff-identity.js';
 import { readCrashGroups, readCrashVersions } from '../../telemetry/crash-groups.queries.js';
 import { crashGroupRevision, OPEN, presentState } from './crash-group.rules.js';
 import type { CrashGroupState, GivenState } from './crash-group.rules.js';
-import { StoredCrashGroupState } from './crash-group-state.entity.js';
 import type { CrashGroupChangeRequest } from './crash-groups.dto.js';
 
-/** A stored state; `changed_by` is the e-mail address of the staff member. */
-type StateRow = Pick<
-  StoredCrashGroupState,
-  'crash_sig' | 'state' | 'resolved_in' | 'changed_by' | 'changed_at'
->;
+/** A stored state. */
+interface StateRow extends GivenState {
+  readonly crash_sig: string;
+  /** The e-mail address of the staff member; null once that person is removed. */
+  readonly changed_by: string | null;
+  readonly changed_at: Date;
+}
 
 interface LastWeek {
   /** Null for a group without counts. */
@@ -26,6 +27,11 @@ interface LastWeek {
 const SELECT_STATES = `
   select crash_sig, state, resolved_in, email as changed_by, changed_at
   from crash_group_state left join staff on staff.id = changed_by`;
+
+const SELECT_STATE = 'select state, resolved_in from crash_group_state where crash_sig = $1';
+const INSERT_STATE = `
+  insert into crash_group_state (crash_sig, state, resolved_in, changed_by, changed_at, last_week_end)
+  values ($1, $2, $3, $4, $5, $6)`;
 
 // A group that was never given a state has no row that could be locked. Reads do not wait for this lock, and the deletion of an
 // expired state waits only until this transaction ends.
@@ -75,8 +81,7 @@ export class CrashGroupsService {
       await execute(manager, LOCK_STATES);
       const { last_week_end } = await queryOne<LastWeek>(manager, SELECT_LAST_WEEK, [crash_sig]);
       if (last_week_end === null) throw problem('not_found');
-      const states = manager.getRepository(StoredCrashGroupState);
-      const before: GivenState = (await states.findOneBy({ crash_sig })) ?? OPEN;
+      const before = (await queryRow<GivenState>(manager, SELECT_STATE, [crash_sig])) ?? OPEN;
       if (revisions && !revisions.includes(crashGroupRevision(before))) throw problem('crash_group_changed');
       const versions = (await readCrashVersions(manager, [crash_sig])).get(crash_sig) ?? [];
       if (presentState({ state, resolved_in }, versions) !== state)
@@ -84,9 +89,9 @@ export class CrashGroupsService {
           resolved_in: 'must be newer than the last version in which the group crashed',
         });
       const at = this.clock.now();
-      const given = { crash_sig, resolved_in, changed_at: at, last_week_end };
-      if (state === 'open') await states.delete({ crash_sig });
-      else await states.upsert({ ...given, state, changed_by: staff.id }, ['crash_sig']);
+      await execute(manager, 'delete from crash_group_state where crash_sig = $1', [crash_sig]);
+      if (state !== 'open')
+        await execute(manager, INSERT_STATE, [crash_sig, state, resolved_in, staff.id, at, last_week_end]);
       const change = {
         crash_sig,
         state,
@@ -94,8 +99,8 @@ export class CrashGroupsService {
         before: { state: before.state, resolved_in: before.resolved_in },
       };
       await recordAudit(manager, { actor: staff.email, reason }, { action: 'crash_group.set', change, at });
-      const row = state === 'open' ? undefined : { ...given, state, changed_by: staff.email };
-      return { crash_sig, ...toStateView(state, row) };
+      const given = { crash_sig, state, resolved_in, changed_by: staff.email, changed_at: at };
+      return { crash_sig, ...toStateView(state, state === 'open' ? undefined : given) };
     });
   }
 }
