@@ -29,9 +29,6 @@ const REPLACED = [
   [/\/cosmiconfig\//, `exports.cosmiconfigSync = () => ({ search: () => null });`],
 ];
 
-/** What the service uses of class-validator. From this copy, the bundler can leave out all other rules and their tables. */
-const VALIDATOR = `export { validate, validateSync, ValidateBy } from '${join(root, 'node_modules/class-validator/esm2015/index.js')}';`;
-
 await command(async () => {
   rmSync(TARGET, { recursive: true, force: true });
   await build({
@@ -57,8 +54,8 @@ await command(async () => {
       minify: false,
       rolldownOptions: {
         input: { main: join(BUILT, 'main.js'), cli: join(BUILT, 'cli.js') },
-        // An optional package that production does not install. It fails when it is loaded, as without the bundle.
-        external: ['typescript'],
+        // Optional packages that production does not install. They fail when they are loaded, as without the bundle.
+        external: ['typescript', 'class-transformer', 'class-validator'],
         treeshake: {
           moduleSideEffects: (id) => !id.includes('/node_modules/') || id.includes('/reflect-metadata/'),
         },
@@ -102,11 +99,7 @@ function packageModules() {
   return {
     name: 'package-modules',
     enforce: 'pre',
-    resolveId: (id) => (id === 'class-validator' ? '\0class-validator' : undefined),
-    load: (id) =>
-      id === '\0class-validator'
-        ? VALIDATOR
-        : REPLACED.find(([pattern]) => id.includes('/node_modules/') && pattern.test(id))?.[1],
+    load: (id) => REPLACED.find(([pattern]) => id.includes('/node_modules/') && pattern.test(id))?.[1],
     transform(code, id) {
       if (!id.includes('/node_modules/')) return undefined;
       const bundled = code.replace('const require = createRequire(import.meta.url);', '');

@@ -12,10 +12,6 @@ export const REASONS = {
   '@nestjs/typeorm': 'TypeORM within the framework.',
   '@simplewebauthn/server':
     'Verifies the response of an authenticator (CBOR, COSE, attestation), which we should not implement ourselves.',
-  'class-transformer':
-    'Turns the members of a request body into their canonical values, within `ValidationPipe` (decision 0032). It has no dependencies.',
-  'class-validator':
-    'The rules of a request body, as decorators. Most of its weight is tables of phone numbers that nothing here reads; the bundle leaves them out.',
   commander: 'The command line: options, help and refusals in one form.',
   'csv-parse': 'The files of `license import`, as a stream. It has no dependencies.',
   fastify: 'HTTP. Listed because its types and hooks are used directly; the framework brings it anyway.',
@@ -50,6 +46,8 @@ export const REASONS = {
   ajv: 'Validates every response in the tests by `docs/openapi.yaml`. Fastify brings it anyway.',
   'ajv-formats': 'Validates dates, addresses and ids in these responses. Fastify brings it anyway.',
   'axe-core': 'Checks the accessibility of each state of each page.',
+  'class-transformer': 'The idiomatic server of the comparison (`bench/comparison/`). Never shipped.',
+  'class-validator': 'As `class-transformer`.',
   'fast-check': 'Tests of properties and models, with seeds that reproduce a failure.',
   jest: 'The tests.',
   jose: 'An independent implementation of the signatures that the service makes, used by the tests, the conformance checks and the benches. Never shipped.',

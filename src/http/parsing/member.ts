@@ -1,11 +1,9 @@
-import { applyDecorators, createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { Transform } from 'class-transformer';
-import { ValidateBy } from 'class-validator';
 import type { FastifyRequest } from 'fastify';
 import { Invalid, type Field } from '../../core/field.js';
 import { isObject } from '../../core/json-object.js';
-import { problem } from '../problems/problem.js';
+import { invalidMembers, problem } from '../problems/problem.js';
 
 interface MemberOptions<Body> {
   /**
@@ -40,21 +38,30 @@ export function membersOf(dto: { name: string }): ReadonlyMap<string, DeclaredMe
 
 /**
  * Parses the members of a body.
- * @returns an instance of the DTO class; undefined if a member is invalid or a rule is violated. Then `MembersPipe` words the refusal.
+ * @returns an instance of the DTO class @throws Problem `invalid_request` with a sentence for each member that is invalid
  */
 export function parseMembers<Dto extends object>(
   dto: new () => Dto,
   given: Readonly<Record<string, unknown>>,
-): Dto | undefined {
+): Dto {
   const body = new dto();
   const members = membersOf(dto);
+  const refused = new Map<string, string>();
   for (const [name, { parse, isRead }] of members) {
     if (!isRead(given)) continue;
+    const isAbsent = given[name] === undefined;
+    // An absent member keeps the default of the class.
+    if (isAbsent && Reflect.get(body, name) !== undefined) continue;
     const parsed = parse(given[name]);
-    if (parsed instanceof Invalid) return undefined;
-    if (given[name] !== undefined) Reflect.set(body, name, parsed);
+    if (parsed instanceof Invalid) refused.set(name, parsed.sentence);
+    if (!isAbsent) Reflect.set(body, name, parsed);
   }
-  for (const { violation } of members.values()) if (violation(body) !== undefined) return undefined;
+  const details: [string, string][] = [];
+  for (const [name, { violation }] of members) {
+    const detail = violation(body) ?? refused.get(name);
+    if (detail !== undefined) details.push([name, detail]);
+  }
+  if (details.length > 0) throw invalidMembers(Object.fromEntries(details));
   return body;
 }
 
@@ -68,29 +75,11 @@ export function Member<Body>(
 ): PropertyDecorator {
   const isRead = (body: unknown) => !when || when(body as Body);
   const violation = (body: unknown) => rule?.(body as Body);
-  const refusal = (value: unknown, body: unknown) => {
-    const violated = violation(body);
-    if (violated !== undefined) return violated;
-    // class-transformer does not run `Transform` for an absent member, so the field reads the absent value here.
-    const parsed = value === undefined && isRead(body) ? parse(undefined) : value;
-    return parsed instanceof Invalid ? parsed.sentence : undefined;
-  };
-  const declare: PropertyDecorator = ({ constructor }, name) => {
+  return ({ constructor }, name) => {
     const members = membersByDto.get(constructor) ?? new Map<string, DeclaredMember>();
     members.set(String(name), { parse, isRead, violation });
     membersByDto.set(constructor, members);
   };
-  return applyDecorators(
-    declare,
-    Transform(({ value, obj }) => (isRead(obj) ? parse(value) : undefined)) as PropertyDecorator,
-    ValidateBy({
-      name: 'member',
-      validator: {
-        validate: (value, args) => refusal(value, args!.object) === undefined,
-        defaultMessage: (args) => refusal(args!.value, args!.object)!,
-      },
-    }) as PropertyDecorator,
-  );
 }
 
 /** Marks a DTO whose members are all optional. A request without a body then counts as a request with the body `{}`. */

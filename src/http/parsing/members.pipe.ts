@@ -1,7 +1,6 @@
-import { ArgumentMetadata, Injectable, PipeTransform, ValidationPipe } from '@nestjs/common';
-import type { ValidationError } from 'class-validator';
+import { ArgumentMetadata, Injectable, PipeTransform } from '@nestjs/common';
 import { Invalid, type Field } from '../../core/field.js';
-import { invalidMembers, problem, type Problem } from '../problems/problem.js';
+import { invalidMembers, problem } from '../problems/problem.js';
 import { readJson } from './json-body.js';
 import { membersOf, OptionalBody, ownMember, parseMembers, readObject } from './member.js';
 
@@ -11,31 +10,18 @@ type Dto = new () => object;
 const ID_PARAMETERS: readonly unknown[] = ['id', 'crash_sig'];
 
 /**
- * Nest's ValidationPipe, applied only to the members of a body or query that the DTO class names (docs/decisions/0032). Unknown
- * members of a body are not read; a query with an unknown parameter is refused. A valid body is parsed without class-transformer and
- * class-validator, which take about ten times as long; they run for an invalid body, to word the refusal. Ids in a path are put into
- * lower case, as PostgreSQL returns them, because they are also compared and stored. Other parts of a path, such as the tag of a
- * language, keep their case.
+ * Parses the members of a body or query that the DTO class names (docs/decisions/0060). Unknown members of a body are not read; a
+ * query with an unknown parameter is refused. Ids in a path are put into lower case, as PostgreSQL returns them, because they are
+ * also compared and stored. Other parts of a path, such as the tag of a language, keep their case.
  */
 @Injectable()
-export class MembersPipe extends ValidationPipe {
-  constructor() {
-    super({
-      transform: true,
-      stopAtFirstError: true,
-      validationError: { target: false, value: false },
-      exceptionFactory: toProblem,
-    });
-  }
-
-  override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
-    const { type, metatype, data } = metadata;
+export class MembersPipe implements PipeTransform {
+  transform(value: unknown, { type, metatype, data }: ArgumentMetadata): unknown {
     if (type === 'param') return ID_PARAMETERS.includes(data) ? String(value).toLowerCase() : value;
     const isQuery = type === 'query' && data === undefined;
     if (type !== 'body' && !isQuery) return value;
     const dto = metatype as Dto;
-    const members = pickMembers(isQuery ? readQuery(value, dto) : readBody(value, dto), dto);
-    return parseMembers(dto, members) ?? super.transform(members, metadata);
+    return parseMembers(dto, pickMembers(isQuery ? readQuery(value, dto) : readBody(value, dto), dto));
   }
 }
 
@@ -54,7 +40,7 @@ function pickMembers(given: Readonly<Record<string, unknown>>, dto: Dto): Record
   const members: Record<string, unknown> = {};
   for (const name of membersOf(dto).keys()) {
     const value = ownMember(given, name);
-    // Each field is a scalar, so an object is invalid. An empty object replaces it, because validation walks through objects.
+    // Each field is a scalar, so an object is invalid. An empty object replaces it, so that no field reads its content.
     if (value !== undefined) members[name] = typeof value === 'object' && value !== null ? {} : value;
   }
   return members;
@@ -73,12 +59,4 @@ function readQuery(query: unknown, dto: Dto): Readonly<Record<string, unknown>> 
 function readBody(body: unknown, dto: Dto): Readonly<Record<string, unknown>> {
   if (body === undefined && Reflect.hasMetadata(OptionalBody.KEY, dto)) return {};
   return readObject(Buffer.isBuffer(body) ? readJson(body) : body);
-}
-
-function toProblem(errors: readonly ValidationError[]): Problem {
-  const sentences = errors.map(({ property, constraints }) => [
-    property,
-    Object.values(constraints ?? {})[0] ?? 'is not valid',
-  ]);
-  return invalidMembers(Object.fromEntries(sentences) as Record<string, string>);
 }
