@@ -71,7 +71,7 @@ comment on column license.purchase_id is 'The purchase that the license was issu
 comment on column license.created_at is 'Time of issue.';
 comment on column license.ended_at is 'Time of the refund, revocation or erasure; null before. An expiry does not set it.';
 comment on column license.end_changed_at is 'Time of the last change of the end of the license, by expiry date, refund, revocation or erasure.';
-comment on column license.email_since is 'Time since which the license belongs to this e-mail address, after a change of the address or an import from another vendor; null otherwise.';
+comment on column license.email_since is 'Time since which the license belongs to this e-mail address, after a change of the address or an import from another system; null otherwise.';
 comment on column license.address_lost_at is 'Time since which the e-mail address is unknown, because a restored backup named an erased former holder; null if it is known, or if the license was erased.';
 
 comment on column license.previous_key_hash is 'Keyed hash of the key that another system issued for the license before it was imported; null without one, and after an erasure.';

@@ -56,6 +56,5 @@ function invalidKey(): LicenseProblem {
     detail: 'At least one member of the request has the wrong shape; errors names each.',
     errors: [{ pointer: '/license_key', detail: DETAIL }],
     extras: {},
-    retry_after_seconds: undefined,
   });
 }

@@ -23,7 +23,7 @@ export interface ProblemFacts {
   /** The members that depend on the code: `portal_url`, `newest_covered_version`, … */
   extras: Readonly<Record<string, unknown>>;
   /** The least time to wait before the request is repeated, from the `retry-after` of the response. */
-  retry_after_seconds: number | undefined;
+  retry_after_seconds?: number | undefined;
 }
 
 /** A refusal of the service, or of `readLicenseKey`, which makes the same problem without a request. */

@@ -14,15 +14,18 @@ const MAX_BLOCK_AGE_DAYS = 184 + MAX_BACKUP_AGE_DAYS;
 /** The number of licenses that are listed by id; further ones are only counted. */
 const MAX_LISTED_LICENSES = 100;
 
-/**
- * For warnings and metrics: the erasures that a restore would undo, and the licenses that have not ended although their address was
- * erased again after a restore.
- */
-export interface ErasureState {
+interface FileState {
   /** The number of erasures of the last 30 days that are missing in TOMBSTONE_FILE. Null if the file cannot be read. */
   readonly unrecorded: number | null;
   /** Whether TOMBSTONE_FILE has blocks that operators should have removed. */
   readonly has_old_blocks: boolean;
+}
+
+/**
+ * For warnings and metrics: the erasures that a restore would undo, and the licenses that have not ended although their address was
+ * erased again after a restore.
+ */
+export interface ErasureState extends FileState {
   /** The number of licenses that have not ended, although the address that a restore brought back was erased again. */
   readonly licenses_without_address: number;
   /** The ids of these licenses, at most 100. */
@@ -36,9 +39,7 @@ export async function readErasureState(
   now: Date,
 ): Promise<ErasureState> {
   const since = new Date(now.getTime() - MAX_BACKUP_AGE_DAYS * DAY_MS);
-  const state = await queryOne<
-    Omit<ErasureState, 'unrecorded' | 'has_old_blocks'> & { carried_out_ids: string[] }
-  >(
+  const state = await queryOne<Omit<ErasureState, keyof FileState> & { carried_out_ids: string[] }>(
     dataSource,
     // `honoured_at` is the time at which a request was carried out.
     `select array(select id::text from erasure_request where honoured_at > $1) as carried_out_ids,
@@ -57,18 +58,15 @@ export async function readErasureState(
  * Returns the number of these requests that are not in the file, or null if the file cannot be read; and whether the file has
  * blocks from before `oldest`.
  */
-async function readFileState(
-  requestIds: readonly string[],
-  file: string,
-  oldest: Date,
-): Promise<Pick<ErasureState, 'unrecorded' | 'has_old_blocks'>> {
+async function readFileState(requestIds: readonly string[], file: string, oldest: Date): Promise<FileState> {
   try {
-    const { erased } = await readTombstones(file);
+    let has_old_blocks = false;
+    const { erased } = await readTombstones(file, ({ at }) => {
+      has_old_blocks ||= at !== undefined && at < oldest;
+      return true;
+    });
     const recordedIds = new Set(erased.flatMap(({ erasure_request }) => erasure_request));
-    return {
-      unrecorded: requestIds.filter((id) => !recordedIds.has(id)).length,
-      has_old_blocks: erased.some(({ at }) => at !== undefined && at < oldest),
-    };
+    return { unrecorded: requestIds.filter((id) => !recordedIds.has(id)).length, has_old_blocks };
   } catch (error) {
     if (error instanceof ConfigError) return { unrecorded: null, has_old_blocks: false };
     throw error;

@@ -5,8 +5,10 @@ export class AddressUnavailable extends Error {}
 
 type Address = Pick<Config, 'host' | 'port' | 'isPortShared'>;
 
-/** Returns the error of a start that could not listen. @param code of the error of the system */
-export function listenError(address: Address, code: string | undefined, setting?: string): Error {
+/** Returns the error of a start that could not listen; the same error if it is not one of the system. */
+export function listenError(address: Address, error: unknown, setting?: string): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined) return error;
   const failure = listenFailure(address, code, setting);
   return code === 'EADDRNOTAVAIL' ? new AddressUnavailable(failure) : new ConfigError(failure);
 }

@@ -70,19 +70,17 @@ async function start(config: Config): Promise<void> {
   const { port, host, isPortShared, metricsPort } = config;
   // Fastify passes all options to Node, but its type does not have `reusePort`.
   const options = { port, host, backlog: BACKLOG, reusePort: isPortShared };
-  await app.listen(options).catch(({ code }: NodeJS.ErrnoException) => {
-    throw listenError(config, code);
+  await app.listen(options).catch((error: unknown) => {
+    throw listenError(config, error);
   });
-  await app
-    .get(MetricsService)
-    .listen()
-    .catch(({ code }: NodeJS.ErrnoException) => {
-      throw listenError({ host, port: metricsPort!, isPortShared: false }, code, 'METRICS_PORT');
-    });
-  shutdown.signal.throwIfAborted();
-  endStep('listen');
   shutdownDelayMs = config.shutdownDelaySeconds * 1000;
   resources.defer(() => app.get(MonitoringController).drain());
+  const listening = app.get(MetricsService).listen();
+  await listening.catch((error: unknown) => {
+    throw listenError({ host, port: metricsPort!, isPortShared: false }, error, 'METRICS_PORT');
+  });
+  shutdown.signal.throwIfAborted();
+  endStep('listen');
   log.info('listening', { host, port, migrations_applied: applied.length });
   if (!pagesAreBuilt())
     printWarning(

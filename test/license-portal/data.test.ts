@@ -301,10 +301,14 @@ describe('POST and DELETE erasure', () => {
 
   test('a buyer whose license has another address can have the address of the purchase erased', async () => {
     const [buyer, owner] = [newEmail(), newEmail()];
-    await service.setLicense(await sell(service, buyer, randomUUID()), { email: owner });
+    const id = await sell(service, buyer, randomUUID());
+    await service.setLicense(id, { email: owner });
+    const license_key = (await service.app.get(LicensesService).currentKey(id))!;
+    const { token } = (await service.activate({ license_key, email: owner })).json;
     const { json } = await requestErasure(await signInByCode(buyer));
     expect((await service.app.get(ErasureService).run(json.erasure.id)).state).toBe('honoured');
     expect(await service.sql('select 1 from purchase where email = $1', [buyer])).toEqual([]);
+    expect((await service.heartbeat(token)).status).toBe(200);
   });
 
   test('a request that another holder confirmed in the same browser is refused, and erases nothing', async () => {

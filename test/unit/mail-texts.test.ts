@@ -220,7 +220,10 @@ describe('the mails about a license', () => {
 
   test('the mail about a release or an activation is queued under the id of the activation, so that it is queued only once', async () => {
     let queryValues: unknown[] = [];
-    const query = async (_sql: string, values: unknown[]) => void (queryValues = values);
+    const query = async (_sql: string, values: unknown[]) => {
+      queryValues = values;
+      return [{ id: '1' }];
+    };
     const manager = { query } as unknown as EntityManager;
     await enqueueReleaseMail(manager, ID, new Date(), 'de');
     expect(queryValues).toEqual(expect.arrayContaining(['mail_binding_released', `binding_released ${ID}`]));
