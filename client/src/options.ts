@@ -1,6 +1,7 @@
 import { checkedMachineId, readMachineId } from './machine-id.js';
 import { TokenReader } from './license-token.js';
 import { trustedKey } from './manifest-signature.js';
+import { separateFetch } from './separate-fetch.js';
 import { fileStorage, type StateStorage } from './state-file.js';
 import type { Status } from './status.js';
 import type { Telemetry } from './telemetry.js';
@@ -59,7 +60,7 @@ export function withDefaults(options: ClientOptions) {
     onStateChange: catchErrors(options.onStateChange, log),
     onUpdateCheck: catchErrors(options.onUpdateCheck, log),
     environment,
-    fetch: options.fetch ?? ((url: string, init: RequestInit) => fetch(url, init)),
+    fetch: options.fetch ?? separateFetch,
     storage: options.storage ?? fileStorage(options.stateFile, log),
     random: options.random ?? Math.random,
     clock: options.clock ?? systemClock,

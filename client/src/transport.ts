@@ -1,7 +1,10 @@
 import { isBusy, parseRetryAfter } from './retry-after.js';
 import type { Clock, Timers } from './time.js';
+import { isLoopback } from './web-address.js';
 
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+/** The part of a response that the client reads. */
+type Reply = Pick<Response, 'status' | 'headers' | 'body'>;
+export type Fetch = (url: string, init: RequestInit) => Promise<Reply>;
 
 export interface TransportDependencies {
   fetch: Fetch;
@@ -112,8 +115,7 @@ export class Transport {
 /** License keys are not sent unencrypted: plain http is allowed only for a service on the same machine. */
 function checkBaseUrl(baseUrl: string): string {
   const url = new URL(baseUrl);
-  const loopback = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/.test(url.host);
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && loopback))
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url)))
     throw new Error('baseUrl must be https, or http on a loopback address');
   if (url.username || url.password || url.search || url.hash)
     throw new Error('baseUrl must hold no credential, query or fragment');
@@ -143,7 +145,7 @@ function requestOf(call: Call, signal: AbortSignal): RequestInit {
   return { ...request, body: JSON.stringify(call.body) };
 }
 
-async function readBounded(response: Response): Promise<string | undefined> {
+async function readBounded(response: Reply): Promise<string | undefined> {
   if (!response.body) return '';
   const reader = response.body.getReader();
   const chunks: Uint8Array[] = [];

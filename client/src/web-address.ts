@@ -5,3 +5,8 @@
 export function isWebAddress(value: unknown): value is string {
   return typeof value === 'string' && /^https?:\/\/(?!\/)[^\s\p{Cc}\\]+$/u.test(value) && URL.canParse(value);
 }
+
+/** Whether the host of a URL is this computer. */
+export function isLoopback({ host }: URL): boolean {
+  return /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/.test(host);
+}

@@ -42,11 +42,11 @@ const notAnAnswer = (status: number) => `not an answer of the service, status ${
 const EXPECTED: Record<keyof typeof NO_ANSWERS, [string, NoUpdateReason, number?]> = {
   'no response': ['timeout', 'unreachable'],
   'a response that never ends': ['timeout', 'unreachable'],
-  'a connection that is closed without a response': ['UND_ERR_SOCKET', 'unreachable'],
+  'a connection that is closed without a response': ['ECONNRESET', 'unreachable'],
   'an incomplete answer': ['cut answer', 'unreachable'],
   'an incomplete stop': ['cut answer', 'unreachable'],
   'a stop shorter than its content-length': ['cut answer', 'unreachable'],
-  'bytes that are not HTTP': ['no connection', 'unreachable'],
+  'bytes that are not HTTP': ['HPE_INVALID_CONSTANT', 'unreachable'],
   'a captive portal’s page': [notAnAnswer(200), 'malformed'],
   'a captive portal’s page that calls itself JSON': [notAnAnswer(200), 'malformed'],
   'a captive portal’s redirect': ['redirect', 'unreachable'],

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { ClientOptions, Status, UpdateCheck } from '../../client/src/client.js';
-import { CALL_TIMEOUT_MS } from '../../client/src/transport.js';
+import { separateFetch } from '../../client/src/separate-fetch.js';
+import { CALL_TIMEOUT_MS, type Fetch } from '../../client/src/transport.js';
 import { temporaryFolder } from '../support/folders.js';
 import { Computer, EMAIL, KEY } from './harness.js';
 import { MisbehavingService, type Path, type Received } from './misbehaving-service.js';
@@ -143,8 +144,8 @@ export class SocketComputer extends Computer {
     });
   }
 
-  /** The real `fetch`. The client aborts the signal at the end of each call, also after it has read the response. */
-  #fetch = (url: string, init: RequestInit): Promise<Response> => {
+  /** The default `fetch` of the client. The client aborts the signal at the end of each call, also after it has read the response. */
+  #fetch: Fetch = (url, init) => {
     const { pathname } = new URL(url);
     const { kind } = this.client.status;
     const attempt: Attempt = {
@@ -161,6 +162,6 @@ export class SocketComputer extends Computer {
       this.#inFlight.delete(pathname);
       this.#events.emit('change');
     });
-    return fetch(url, init);
+    return separateFetch(url, init);
   };
 }

@@ -42,7 +42,7 @@ const FOREIGN_NAMES = new Set(
    last_archived_time last_failed_time primary_start_timeout synchronous_mode target_session_attrs use_pg_rewind use_slots
    access_log error_log limit_req proxy_set_header rule_files snake_case
    mach_absolute_time mach_continuous_time
-   CERT_NOT_YET_VALID CLOCK_MONOTONIC EC_SIGN_ED25519 KEY_WOW64_64KEY NODE_EXTRA_CA_CERTS NODE_USE_ENV_PROXY SELF_SIGNED_CERT_IN_CHAIN
+   CERT_NOT_YET_VALID CLOCK_MONOTONIC EC_SIGN_ED25519 KEY_WOW64_64KEY NODE_EXTRA_CA_CERTS SELF_SIGNED_CERT_IN_CHAIN
    ACME_7K2M ACME_C5PB mooring_backup telemetry_new`.split(/\s+/),
 );
 
