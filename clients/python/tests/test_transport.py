@@ -104,6 +104,25 @@ class Tls(ServerTest):
         with patch.dict(os.environ, {"SSL_CERT_FILE": CA_FILE}):
             self.assertEqual(self.reason(self.transport(f"https://localhost:{port}")), "status 200")
 
+    def test_a_ca_that_is_not_strict(self) -> None:
+        """A CA of a company without key identifiers, and whose basic constraints are not critical, is trusted, also by Python 3.13."""
+        port = self.serve(_send(OK), "lenient-server.pem")
+        make_context = ssl.create_default_context
+
+        def strict() -> ssl.SSLContext:
+            context = make_context()
+            context.verify_flags |= ssl.VERIFY_X509_STRICT
+            return context
+
+        lenient, url = str(CERTIFICATES / "lenient-ca.pem"), f"https://localhost:{port}"
+        with patch("ssl.create_default_context", strict):
+            self.assertEqual(self.reason(self.transport(url, lenient)), "status 200")
+        # A context of the application remains as it is.
+        context = strict()
+        context.load_verify_locations(lenient)
+        transport = Transport(Connector(check_base_url(url), None, context), SystemClock(), self.wait)
+        self.assertEqual(self.reason(transport), "certificate not trusted")
+
     def test_no_tls(self) -> None:
         port = self.serve(_send(OK))
         self.assertEqual(self.reason(self.transport(f"https://localhost:{port}", CA_FILE)), "no TLS connection")

@@ -111,6 +111,8 @@ class Connector:
             if self.ssl_context is None:
                 context = ssl.create_default_context()
                 context.minimum_version = ssl.TLSVersion.TLSv1_2
+                # Python 3.13 sets it. It refuses the CAs of many companies, which the user's system trusts.
+                context.verify_flags &= ~ssl.VERIFY_X509_STRICT
                 if self.ca_file is not None:
                     _trust(context, self.ca_file)
                 self.ssl_context = context
