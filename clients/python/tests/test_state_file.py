@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from dataclasses import replace
 from pathlib import Path
@@ -177,6 +178,17 @@ class Files(FileTest):
         self.assertEqual(self.store().state, State(license=LICENSE))
         kept = {"license.json", "license.json.lock", *(other.name for other in others)}
         self.assertEqual((set(os.listdir(self.file.parent)), self.log), (kept, []))
+
+    def test_a_temporary_file_of_the_reference_client(self) -> None:
+        """It is removed once it is an hour old: that client has no lock, so a newer one may be a write in progress."""
+        self.store().save(license=LICENSE)
+        for age, name in [(3_700, "7-0a1b2c3d"), (3_500, "8-0a1b2c3d"), (3_700, "9-0a1b2c3"), (3_700, "-0a1b2c3d")]:
+            temporary = Path(f"{self.file}.{name}.tmp")
+            temporary.touch()
+            os.utime(temporary, (time.time() - age,) * 2)
+        self.store()
+        names = ["license.json", "license.json.-0a1b2c3d.tmp", "license.json.8-0a1b2c3d.tmp", "license.json.9-0a1b2c3.tmp"]
+        self.assertEqual(sorted(os.listdir(self.file.parent)), sorted([*names, "license.json.lock"]))
 
     def test_a_write_in_progress(self) -> None:
         """The temporary file of a process that holds the lock is not removed."""

@@ -15,6 +15,8 @@ from .state import State, format_state, highest_of, parse_state
 
 _ATTEMPTS = 5
 _PAUSE_SECONDS = 0.1
+_MAX_WRITE_SECONDS = 3600
+"""How long a write is taken to last at most: far longer than one does."""
 
 Log = Callable[[str], None]
 Result = TypeVar("Result")
@@ -78,11 +80,13 @@ class FileStorage:
 
     def _remove_abandoned(self) -> None:
         """Deletes the temporary files of processes that were killed. Never raises."""
-        pattern = re.compile(re.escape(self._file.name) + r"\.[0-9]+\.tmp")
+        pattern = re.compile(re.escape(self._file.name) + r"\.[0-9]+(-[0-9a-f]{8})?\.tmp")
         try:
-            found = [path for path in self._file.parent.iterdir() if pattern.fullmatch(path.name)]
+            matches = [(path, pattern.fullmatch(path.name)) for path in self._file.parent.iterdir()]
         except OSError:
             return  # There is no folder yet.
+        # The reference client, which adds random characters to the name, has no lock: a new file may be a write in progress.
+        found = [path for path, match in matches if match and (match[1] is None or _is_old(path))]
         if not found:
             return
         with locked(f"{self._file}.lock") as is_locked:
@@ -137,6 +141,14 @@ def _temporary(file: Path) -> Generator[Path, None, None]:
         yield temporary
     finally:
         _remove(temporary)
+
+
+def _is_old(file: Path) -> bool:
+    """Whether a file is older than any write lasts."""
+    try:
+        return file.stat().st_mtime < time.time() - _MAX_WRITE_SECONDS
+    except OSError:
+        return False  # It was renamed or removed.
 
 
 def _remove(file: Path) -> None:
