@@ -49,7 +49,7 @@ export class MooringClient {
       trusted: trustedKeys.map(trustedKey),
       product,
       app_version: appVersion,
-      now: () => this.#time?.now() ?? clock.now(),
+      now: () => Math.max(clock.now(), this.#time!.now()),
       log,
     });
   }

@@ -327,17 +327,19 @@ describe('the daily check', () => {
     expect(await computer.client.checkForUpdate()).toMatchObject({ reason: 'not_covered' });
   });
 
-  test('uses the time seen for the expiry of a manifest, not a clock that the user has set', async () => {
-    const computer = await Computer.make();
-    computer.time.wall += 365 * DAY;
-    computer.service.offset = -365 * DAY;
-    await computer.open({ trustedKeys });
-    await computer.client.activate(KEY, EMAIL);
+  test('uses the later of the time seen and the clock for the expiry of a manifest', async () => {
+    const computer = await Computer.activated({ trustedKeys });
     serveManifest(computer, manifest());
     expect(await computer.client.checkForUpdate()).toMatchObject({ available: true });
-    computer.service.offset = Date.parse(CONTENT.expires_at) - computer.time.wall;
+    // A clock that was set back does not make an expired manifest valid.
+    const untilExpiry = Date.parse(CONTENT.expires_at) - computer.time.wall;
+    computer.service.offset = untilExpiry;
     await computer.client.heartbeatNow();
-    computer.time.wall -= 365 * DAY;
+    expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason: 'expired' });
+    // Nor does a service that answers with an old time.
+    computer.time.wall += untilExpiry;
+    computer.service.offset = -2 * untilExpiry;
+    await computer.client.heartbeatNow();
     expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason: 'expired' });
   });
 

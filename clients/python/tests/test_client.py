@@ -273,6 +273,20 @@ class States(ClientTest):
             computer.retry()
         self.assertEqual(self.state()["time"]["clock_ahead_seconds"], 0)
 
+    def test_the_time_of_the_expiry_of_a_manifest(self) -> None:
+        """It is the later one of the clock and the time seen, so neither can make an expired manifest valid."""
+        computer = self.computer
+        computer.activate()
+        computer.remote.publish(version="3.2.0")
+        self.assertTrue(computer.client.check_for_update().is_available)
+        computer.remote.clock_error_ms = 91 * DAY
+        computer.retry()
+        self.assertEqual(computer.client.check_for_update().reason, "expired")
+        computer.remote.clock_error_ms = -91 * DAY
+        computer.time.wall += 91 * DAY
+        computer.retry()
+        self.assertEqual(computer.client.check_for_update().reason, "expired")
+
     def test_two_processes_and_a_clock_that_is_ahead(self) -> None:
         """A process that was started before the activation in another one does not store the wrong time of its clock."""
         computer = self.computer

@@ -254,7 +254,8 @@ class MooringClient:
         return status
 
     def _now(self) -> float:
-        return self._clock.now() if self._time is None else self._time.now()
+        # The later one: with an old `server_time` a service without a manifest key could keep an old manifest from its expiry.
+        return max(self._clock.now(), 0 if self._time is None else self._time.now())
 
     def _log(self, message: str) -> None:
         try:
