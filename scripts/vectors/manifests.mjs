@@ -423,6 +423,13 @@ export function manifests() {
       unreadableCase('An expiry on a day that its month lacks is malformed.', {
         expires_at: '2027-02-29T00:00:00Z',
       }),
+      unreadableCase('An expiry in a leap second is malformed.', { expires_at: '2027-06-30T23:59:60Z' }),
+      unreadableCase('An expiry with ten digits of a second is malformed.', {
+        expires_at: '2027-04-04T09:00:00.1234567890Z',
+      }),
+      unreadableTextCase('A sequence of 2^53 is malformed.', withRawSequence('9007199254740992')),
+      unreadableCase('A size that is text is malformed.', { dmg: { ...PLAIN.dmg, size: '187654321' } }),
+      unreadableCase('A negative size is malformed.', { dmg: { ...PLAIN.dmg, size: -1 } }),
       unreadableCase('Without an expiry a manifest is malformed.', { expires_at: null }),
       unreadableCase('A version that is not dotted numeric is malformed.', { version: '3.2.0-beta' }),
       unreadableCase('An image whose sha256 is not hex is malformed.', {
@@ -457,6 +464,17 @@ export function manifests() {
           dmg: { ...PLAIN.dmg, url: 'https:///dl.example.com/App-3.2.0.dmg' },
         },
       ),
+      refusedCase('An image whose url has a user name is malformed.', 'malformed', {
+        ...PLAIN,
+        dmg: { ...PLAIN.dmg, url: 'https://user@dl.example.com/App-3.2.0.dmg' },
+      }),
+      refusedCase('An image whose url has a percent sign in its host is malformed.', 'malformed', {
+        ...PLAIN,
+        dmg: { ...PLAIN.dmg, url: 'https://dl%2eexample.com/App-3.2.0.dmg' },
+      }),
+      unreadableCase('An image whose url has a port above 65535 is malformed.', {
+        dmg: { ...PLAIN.dmg, url: 'https://dl.example.com:65536/App-3.2.0.dmg' },
+      }),
       unreadableCase('An image whose url has a space is malformed.', {
         dmg: { ...PLAIN.dmg, url: 'https://dl.example.com/App 3.2.0.dmg' },
       }),

@@ -13,6 +13,7 @@ import { temporaryFolder } from '../support/folders.js';
 import { until } from '../support/until.js';
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const HOLDER = {
   email: 'canary.files@leak.example',
   label: 'Canary Files 7c1e',
@@ -209,17 +210,18 @@ test('a large table is rewritten every 21 days, and only in LARGE_TABLE_HOUR', a
      select gen_random_uuid(), 'test', 'test', '{}', repeat('x', 500), now() from generate_series(1, $1::integer)`,
     [rows],
   );
-  const last = (await rewriteTimes())['audit_event'];
-  const rewritten = async (at: string) => {
-    service.clock.set(at);
+  const last = (await rewriteTimes())['audit_event']!;
+  const midnight = Date.parse(last) - (Date.parse(last) % DAY_MS);
+  const rewritten = async (days: number, hour: number) => {
+    service.clock.set(new Date(midnight + days * DAY_MS + hour * HOUR_MS).toISOString());
     expect((await retention.run())!.failed).toEqual([]);
     return (await rewriteTimes())['audit_event'] !== last;
   };
-  // The last rewrite was late in November 2026. On 10 December the 21 days are not over; LARGE_TABLE_HOUR is 3.
-  expect(await rewritten('2026-12-10T03:05:00Z')).toBe(false);
-  expect(await rewritten('2026-12-20T02:59:00Z')).toBe(false);
-  expect(await rewritten('2026-12-20T04:00:00Z')).toBe(false);
-  expect(await rewritten('2026-12-21T03:05:00Z')).toBe(true);
+  // LARGE_TABLE_HOUR is 3.
+  expect(await rewritten(12, 3)).toBe(false);
+  expect(await rewritten(22, 2)).toBe(false);
+  expect(await rewritten(22, 4)).toBe(false);
+  expect(await rewritten(23, 3)).toBe(true);
 });
 
 test('a table that was not rewritten in time causes a warning until it is rewritten', async () => {

@@ -134,6 +134,11 @@ describe('is refused', () => {
       { ...next, dmg: { ...next.dmg, url: 'https:///dl.example.com/App.dmg' } },
     ],
     [
+      'a url with a percent sign in its host',
+      'Every url of a manifest must begin with https:// and a host.',
+      { ...next, dmg: { ...next.dmg, url: 'https://dl%2eexample.com/App.dmg' } },
+    ],
+    [
       'a url with https after its beginning',
       'Every url of a manifest must begin with https:// and a host.',
       { ...next, dmg: { ...next.dmg, url: 'http://dl.example.com/https://dl.example.com/App.dmg' } },

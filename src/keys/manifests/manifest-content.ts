@@ -158,10 +158,10 @@ function isUrl(value: unknown): value is string {
 }
 
 /**
- * Whether a URL is https with a host right after the slashes. A browser takes the path of `https:///host/` for the host, and other
- * clients refuse the whole manifest. A published manifest may lack it, so that it stays readable.
+ * Whether a URL is https with a host right after the slashes, and no percent sign in it. A browser takes the path of `https:///host/`
+ * for the host, and other clients refuse the whole manifest. A published manifest may lack it, so that it stays readable.
  */
-export const isHttpsWithHost = (url: string): boolean => /^https:\/\/[^/]/.test(url);
+export const isHttpsWithHost = (url: string): boolean => /^https:\/\/[^/?#%]+([/?#]|$)/.test(url);
 
 function isSha256(value: unknown): value is string {
   return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
