@@ -208,19 +208,29 @@ describe('an open key ring', () => {
     const old = ring.active.kid;
     const errors: string[] = [];
     const stop = ring.watch((error) => errors.push(error.message));
+    const reload = jest.spyOn(ring, 'reload');
+    /** Advances the timers of the watcher, and waits for the reload that this begins. */
+    const advance = async (milliseconds: number) => {
+      jest.advanceTimersByTime(milliseconds);
+      await Promise.allSettled(reload.mock.results.map(({ value }) => value));
+    };
     await setStates({ active: 'verifying', next: 'active' });
-    await advance(1_900);
+    await advance(1_999);
+    expect(reload).not.toHaveBeenCalled();
     expect(ring.active.kid).toBe(old);
-    await advance(100, () => ring.active.kid !== old);
+    await advance(1);
+    expect(ring.active.kid).not.toBe(old);
     expect(ring.lastError).toBeNull();
     const rotated = await readFile(join(dir, 'ring.json'), 'utf8');
     await rm(join(dir, 'ring.json'));
-    await advance(2_000, () => errors.length > 0);
     await advance(2_000);
+    await advance(2_000);
+    expect(reload).toHaveBeenCalledTimes(3);
     expect(errors).toEqual([`${dir} holds no ring.json that can be read (ENOENT).`]);
     expect(ring.lastError).toBe(errors[0]);
     await writeFile(join(dir, 'ring.json'), rotated);
-    await advance(2_000, () => ring.lastError === null);
+    await advance(2_000);
+    expect(ring.lastError).toBeNull();
     stop();
     expect(jest.getTimerCount()).toBe(0);
     jest.useRealTimers();
@@ -277,13 +287,6 @@ describe('a ring that is wrong is refused in one sentence:', () => {
     await expect(KeyRing.open(dir)).rejects.toThrow(sentence);
   });
 });
-
-/** Advances the watcher's timers, and then waits for file reads until a condition holds. */
-async function advance(milliseconds: number, holds = () => true): Promise<void> {
-  jest.advanceTimersByTime(milliseconds);
-  do await new Promise((resolve) => setTimeout(resolve, 100));
-  while (!holds());
-}
 
 describe('an entry of ring.json', () => {
   const good = { kid: 'k', file: 'k.pem', state: 'active', since: '2026-11-20T13:00:00Z' };
