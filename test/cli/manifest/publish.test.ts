@@ -92,15 +92,18 @@ describe('after publishing, the public URL is read:', () => {
     });
     const first = terminal.writeDocument('first.json', await terminal.sign('1.0', '--first'));
     const [kept, empty] = await Promise.all([
-      publish(await nextDocument(), old.url),
-      terminal.run([...PUBLISH, first, '--json'], { env: { ...env, PUBLIC_URL: none.url } }),
+      publish(await nextDocument(), old.url, '--wait', '0'),
+      terminal.run([...PUBLISH, first, '--json', '--wait', '0'], { env: { ...env, PUBLIC_URL: none.url } }),
     ]);
     const notServedYet = (url: string, what: string) =>
-      `The manifest is published, but ${url}/v1/manifest still serves ${what} after 6 seconds. A cache may keep that for 5 minutes: purge it, or wait; then check with mooring manifest verify ${url}/v1/manifest.\n`;
+      `The manifest is published, but ${url}/v1/manifest still serves ${what} after 0 seconds. A cache may keep that for 5 minutes: purge it, or wait; then check with mooring manifest verify ${url}/v1/manifest.\n`;
     expect(kept).toMatchObject({ code: 1, json: { sequence: 3, served: false } });
     expect(kept.stderr).toBe(notServedYet(old.url, 'the manifest of sequence 2'));
     expect(empty).toMatchObject({ code: 1, json: { sequence: 1, served: false } });
     expect(empty.stderr).toBe(notServedYet(none.url, 'no manifest'));
+    expect((await terminal.run(['manifest', 'publish', '--help'])).stdout).toMatch(
+      /--wait <[^-]*\(default:\s+6\)/,
+    );
   });
 
   test('an address at which no server listens is reported', async () => {
@@ -183,7 +186,7 @@ describe('after publishing, the public URL is read:', () => {
     const { sequence } = JSON.parse(document.signed) as { sequence: number };
     const higher = manifests.sign({ ...JSON.parse(document.signed), sequence: 99 });
     await using other = await serveDocument(higher);
-    const run = await publish(document, other.url, '--wait', '1');
+    const run = await publish(document, other.url, '--wait', '0');
     expect(run).toMatchObject({ code: 1, json: { served: false } });
     expect(run.stderr).toBe(
       `The manifest is published, but ${other.url}/v1/manifest serves the manifest of sequence 99, above ${sequence}. Either another publisher has published since, or this address has the manifests of another installation or from before the database was lost: clients that have seen sequence 99 refuse a lower one.\n`,
