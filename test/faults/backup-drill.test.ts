@@ -22,6 +22,7 @@ import { publish } from '../manifest/publish.js';
 import { Computer } from '../keys/rotation-drill-computer.js';
 import { freePort } from '../support/processes/server-process.js';
 import { buyerOf, readPurchase, PURCHASE_SETTINGS } from '../support/http/webhook.js';
+import { STORED_TELEMETRY } from '../support/tables.js';
 import { temporaryFolder } from '../support/folders.js';
 
 // The job queue library prints to the console that the database is unavailable, although the service logs it too.
@@ -248,7 +249,9 @@ describe('after a restore with the archive and with the end of the write-ahead l
       await heartbeatOutcome(moved),
       await heartbeatOutcome(refunded),
     ]).toEqual(['binding_released', 'binding_released', 'license_refunded']);
-    const [row] = await service.sql<{ rows: number }>('select count(*)::int as rows from telemetry_inbox');
+    const [row] = await service.sql<{ rows: number }>(
+      `select count(*)::int as rows from ${STORED_TELEMETRY}`,
+    );
     expect(sales.storedTelemetry).toBeGreaterThanOrEqual(MIN_CHECKED);
     expect(row!.rows).toBeGreaterThanOrEqual(sales.storedTelemetry);
     expect(service.app.get(ManifestService).live!.content.version).toBe('3.3');

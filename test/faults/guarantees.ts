@@ -1,4 +1,5 @@
 import { expect } from '@jest/globals';
+import { STORED_TELEMETRY } from '../support/tables.js';
 import {
   NEEDS_DATABASE,
   isServedByDatabase,
@@ -108,7 +109,7 @@ async function expectNothingLost(faulted: FaultedService, answers: readonly Reco
   expect(stored.length).toBeGreaterThan(0);
   // Each heartbeat of the load has its own `uptime_hours`, which identifies its row.
   const counted = await faulted.sql<{ uptime_hours: number; rows: number }>(
-    'select uptime_hours, count(*)::int as rows from telemetry_inbox group by 1',
+    `select uptime_hours, count(*)::int as rows from ${STORED_TELEMETRY} group by 1`,
   );
   const rowCounts = new Map(counted.map(({ uptime_hours, rows }) => [uptime_hours, rows]));
   expect(counted.filter(({ rows }) => rows !== 1)).toEqual([]);

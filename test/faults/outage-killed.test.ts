@@ -2,6 +2,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import { activation, createDatabase, connect } from '../support/harness.js';
 import { attemptCall, Load, type Timed } from '../support/databases/outage-harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
+import { STORED_TELEMETRY } from '../support/tables.js';
 import { temporaryFolder } from '../support/folders.js';
 
 /** The machine limit of the license. More machines than this activate, so that they compete for the limit. */
@@ -89,7 +90,7 @@ test('instances that are killed under load lose nothing that they acknowledged, 
     .filter(({ json: { telemetry } }) => telemetry?.stored === true)
     .map((answer) => answer.json.uptime_hours as number);
   const counted = await client.query<{ uptime_hours: number; rows: number }>(
-    'select uptime_hours, count(*)::int as rows from telemetry_inbox group by 1',
+    `select uptime_hours, count(*)::int as rows from ${STORED_TELEMETRY} group by 1`,
   );
   const rowCounts = new Map(counted.rows.map((row) => [row.uptime_hours, row.rows]));
   expect(storedHours.length).toBeGreaterThan(20);

@@ -132,3 +132,9 @@ export async function everyRow(database: pg.Pool | pg.Client): Promise<string[]>
  */
 export const comparableRows = async (database: pg.Pool | pg.Client): Promise<string[]> =>
   (await everyRow(database)).filter((row) => !row.startsWith('graphile_worker._private_tasks:'));
+
+/** The telemetry of all days: after midnight (UTC) a row moves from the inbox to `telemetry`. */
+export const STORED_TELEMETRY = `(
+  select uptime_hours from telemetry_inbox
+  union all select uptime_hours from telemetry_inbox_draining
+  union all select uptime_hours from telemetry) stored_telemetry`;
