@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { appendFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, jest, test } from '@jest/globals';
+import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { DAY_MS } from '../../src/core/clock.js';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
@@ -268,20 +269,16 @@ test('another start changes nothing', async () => {
   expect(await rows()).toEqual(before);
 });
 
-test('10,000 more ids in the file take less time than a statement for each id, and erase nothing', async () => {
+test('10,000 more ids in the file need no statements of their own, and erase nothing', async () => {
   const lines = Array.from({ length: 10_000 }, () => `license ${randomUUID()}\n`).join('');
   appendFileSync(file, `\n\n${lines}erasure_request ${randomUUID()}\n`);
-  // The limit is the time of one statement for each id, extrapolated from 1,000 statements.
-  const durationOf = async (work: () => Promise<unknown>) => {
-    const began = performance.now();
-    await work();
-    return performance.now() - began;
-  };
-  const replay = await durationOf(() => restoredService.app.get(ErasureService).replay());
-  const thousandStatements = await durationOf(async () => {
-    for (let count = 0; count < 1_000; count += 1) await restoredService.sql('select 1');
-  });
-  expect(replay).toBeLessThan(10 * thousandStatements);
+  const query = jest.spyOn(pg.Client.prototype, 'query');
+  await restoredService.app.get(ErasureService).replay();
+  const { length } = query.mock.calls;
+  query.mockRestore();
+  // Jobs of the service run a few statements meanwhile.
+  expect(length).toBeLessThan(1_000);
+  expect(length).toBeGreaterThan(0);
   expect(await restoredService.sql('select id from license where email = $1', [ADA])).toEqual([
     { id: second },
   ]);
