@@ -1,5 +1,6 @@
-import { beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, jest, test } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
 import { createRetentionPolicy } from '../../src/retention/policy.js';
 import { RetentionHarness } from './harness.js';
 
@@ -10,6 +11,23 @@ const harness = await RetentionHarness.start();
 await harness.disableRollUp();
 await harness.run(NOW);
 beforeEach(() => harness.sql('truncate telemetry_inbox, telemetry_inbox_draining, telemetry, one_time_code'));
+
+/** Runs the retention with short lock timeouts instead of 5 seconds, and of 200 ms for each of 20 attempts. */
+async function runWithShortTimeouts() {
+  const { query } = pg.Client.prototype;
+  const spy = jest.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
+    this: pg.Client,
+    ...[text, ...more]: unknown[]
+  ) {
+    const short = typeof text === 'string' ? text.replace(/(?<=lock_timeout = )('5s'|200\b)/, '20') : text;
+    return Reflect.apply(query, this, [short, ...more]) as void;
+  });
+  try {
+    return await harness.retention.run(asOf);
+  } finally {
+    spy.mockRestore();
+  }
+}
 
 /** Calls `work` while another transaction, which has executed `statement`, is open. */
 async function during<T>(statement: string, work: () => Promise<T>): Promise<T> {
@@ -88,7 +106,7 @@ test('a run that finds no due row does not swap the inbox', async () => {
 test('while a long transaction reads the inbox, a run skips the move and does the rest, and the next run moves the rows', async () => {
   await harness.receive({ '2026-11-19': 4 });
   await harness.insert('one_time_code', { expires_at: '2026-11-19' });
-  const report = await during('select count(*) from telemetry_inbox', () => harness.retention.run(asOf));
+  const report = await during('select count(*) from telemetry_inbox', runWithShortTimeouts);
   expect(report).toMatchObject({
     telemetry_rows_moved: 0,
     deleted: { one_time_code: 1 },
@@ -100,7 +118,7 @@ test('while a long transaction reads the inbox, a run skips the move and does th
 test('a step gives up after its lock timeout on a table that another transaction has locked', async () => {
   await harness.insert('one_time_code', { expires_at: '2026-11-19' });
   const locked = 'lock table one_time_code in access exclusive mode';
-  const report = await during(locked, () => harness.retention.run(asOf));
+  const report = await during(locked, runWithShortTimeouts);
   // The step file_rewrite waits too, because it reads the size of the table.
   const lockTimeout = { message: expect.stringContaining('lock timeout') };
   expect(report!.failed).toMatchObject([
