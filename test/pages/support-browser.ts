@@ -41,6 +41,29 @@ export async function openAs(
   return page;
 }
 
+/** Opens the page as `openAs` does, and waits until it has the answers to what it requests at its start: both queues, and `paths`. */
+export async function openLoaded(
+  at: Page | TestBrowser,
+  origin: string,
+  service: Service,
+  role: Role,
+  hash = '',
+  paths: readonly string[] = [],
+): Promise<Page> {
+  const page = await pageOf(at, origin);
+  const answers = ['release-requests', 'erasures', ...paths].map((path) => untilAnswered(page, path));
+  await Promise.all([openAs(page, origin, service, role, hash), ...answers]);
+  return page;
+}
+
+/** Waits until the page has the answer to its next request with a path that ends in `path`. */
+export async function untilAnswered(page: Page, path: string): Promise<void> {
+  const answer = await page.waitForResponse((response) =>
+    new URL(response.url()).pathname.endsWith(`/${path}`),
+  );
+  await answer.finished();
+}
+
 /** Adds a virtual platform authenticator to the browser, which confirms every request. */
 export async function addAuthenticator(
   page: Page,

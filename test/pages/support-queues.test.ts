@@ -12,12 +12,14 @@ import {
   button,
   dialog,
   openAs,
+  openLoaded,
   passUndoTime,
   row,
   signInWithLink,
   submitReason,
   submitRelease,
   title,
+  untilAnswered,
   createSignInLink,
 } from './support-browser.js';
 import {
@@ -135,8 +137,7 @@ test('the search opens by keyboard from another view, but not while a dialog is 
 });
 
 test('a hidden tab sends no requests', async () => {
-  const page = await openAs(browser, origin, service, 'support');
-  await page.waitForLoadState('networkidle');
+  const page = await openLoaded(browser, origin, service, 'support');
   let requests = 0;
   page.on('request', () => (requests += 1));
   await page.evaluate(
@@ -153,21 +154,19 @@ test('a hidden tab sends no requests', async () => {
 test('a page that gets no input stops polling, so that the session can end', async () => {
   const page = await browser.openPage(origin);
   await page.clock.install({ time: NOW });
-  await openAs(page, origin, service, 'support');
-  await page.waitForLoadState('networkidle');
+  await openLoaded(page, origin, service, 'support');
   let requests = 0;
   page.on('request', () => (requests += 1));
   // Every minute the page requests both queues. It stops five minutes after the last input.
   await page.clock.runFor(61_000);
   await until(async () => requests === 2);
   await page.clock.runFor(10 * 60_000);
-  await page.waitForLoadState('networkidle');
-  const before = requests;
+  await until(async () => requests === 8);
   await page.clock.runFor(10 * 60_000);
   await page.keyboard.press('Tab');
-  expect(requests).toBe(before);
+  expect(requests).toBe(8);
   await page.clock.runFor(61_000);
-  await until(async () => requests === before + 2);
+  await until(async () => requests === 10);
 });
 
 test('a request is granted, and the machine is released', async () => {
@@ -715,15 +714,20 @@ test('an erasure request that its holder cancels while an admin views it is show
 test('after the end of its session the page stops polling the queues', async () => {
   const page = await browser.openPage(origin);
   await page.clock.install({ time: NOW });
-  await openAs(page, origin, service, 'support');
-  await page.waitForLoadState('networkidle');
+  await openLoaded(page, origin, service, 'support');
   await service.sql('delete from session');
+  const refused = ['release-requests', 'erasures'].map((queue) => untilAnswered(page, queue));
   await page.clock.runFor(61_000);
+  await Promise.all(refused);
   await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
-  await page.waitForLoadState('networkidle');
-  let requests = 0;
-  page.on('request', () => (requests += 1));
+  // Requests are counted in the page, so that none is still on its way to the test.
+  await page.evaluate(`{
+    const { fetch } = window;
+    window.requests = 0;
+    window.fetch = (...request) => { requests += 1; return fetch(...request); };
+  }`);
   await page.clock.runFor(3 * 61_000);
-  await page.waitForLoadState('networkidle');
-  expect(requests).toBe(0);
+  expect(await page.evaluate('requests')).toBe(0);
+  await focusWindow(page);
+  expect(await page.evaluate('requests')).toBe(1);
 });

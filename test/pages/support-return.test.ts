@@ -7,7 +7,7 @@ import { Fleet } from '../telemetry/fleet-harness.js';
 import { focusWindow } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { expectFocus, nextFrame } from './steps.js';
-import { button, dialog, openAs, row } from './support-browser.js';
+import { button, dialog, openLoaded, row, untilAnswered } from './support-browser.js';
 
 const { service, origin, browser } = await startForBrowser();
 const license = await service.issue({ email: 'holder@example.com' });
@@ -57,7 +57,9 @@ const VIEWS: Readonly<Record<string, View>> = {
   'licenses of a holder': {
     hash: () => `holder/${license.license_id}`,
     prepare: async (page) => {
+      const ordered = untilAnswered(page, 'holder');
       await page.getByLabel('Order').selectOption('Next to expire first');
+      await ordered;
       return page.getByLabel('Order');
     },
     change: () => service.setLicense(license.license_id, { machines_allowed: 7 }),
@@ -111,11 +113,11 @@ test.each(Object.entries(VIEWS))(
   'when a person returns, the page requests its data again and keeps what was typed, focused and scrolled, without an announcement: %s',
   async (_name, { hash, prepare, change, expectChanged, paths }) => {
     const page = await browser.openPage(origin, { viewport: { width: 1280, height: 400 } });
-    await openAs(page, origin, service, 'admin', `#${hash()}`);
+    await openLoaded(page, origin, service, 'admin', `#${hash()}`, paths);
     await page.locator('.loading').first().waitFor({ state: 'detached' });
     const control = await prepare(page);
     await control.focus();
-    await page.waitForLoadState('networkidle');
+    await nextFrame(page);
     await page.evaluate('scrollBy(0, 30)');
     const [before] = await Promise.all([readState(control), page.evaluate(RECORD_ANNOUNCEMENTS)]);
     await change();

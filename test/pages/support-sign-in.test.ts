@@ -11,6 +11,7 @@ import {
   find,
   createSignInLink,
   openAs,
+  openLoaded,
   row,
   signInWithLink,
   title,
@@ -155,12 +156,7 @@ test('after the end of a session a dialog asks to sign in again, and the typed t
 });
 
 test('the dialog to sign in again keeps its message when further requests are refused', async () => {
-  const page = await openAs(browser, origin, service, 'support', '#audit');
-  await page
-    .getByText(/newest first/)
-    .first()
-    .waitFor();
-  await page.waitForLoadState('networkidle');
+  const page = await openLoaded(browser, origin, service, 'support', '#audit', ['audit', 'filters']);
   await service.sql('delete from session');
   await page.evaluate('void (location.hash = "service")');
   const again = page.getByRole('dialog', { name: 'Your session has ended' });
