@@ -22,19 +22,27 @@ writeFileSync(terminal.file('mooring.bash'), scripts['bash']!);
 mkdirSync(terminal.file('a folder'));
 writeFileSync(terminal.file('App.dmg'), '');
 
-/** Lets bash complete the last word of a command. @returns what it offers */
-function complete(...words: string[]): string[] {
+/** Lets bash complete the last word of each command, all in one process. @returns what it offers for each */
+function completeEach(commands: readonly (readonly string[])[]): string[][] {
   const program = `
     source mooring.bash
-    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
-    _mooring
-    printf '%s\\n' "\${COMPREPLY[@]}"`;
-  const output = execFileSync('bash', ['--norc', '-c', program, 'bash', 'mooring', ...words], {
+    while (($# > 0)); do
+      COMP_WORDS=("\${@:2:$1}") COMP_CWORD=$(($1 - 1)) COMPREPLY=()
+      shift $(($1 + 1))
+      _mooring
+      printf '%s\\n' "\${COMPREPLY[@]}" END
+    done`;
+  // Each command follows the number of its words.
+  const words = commands.flatMap((command) => [String(command.length + 1), 'mooring', ...command]);
+  const output = execFileSync('bash', ['--norc', '-c', program, 'bash', ...words], {
     cwd: terminal.dir,
     encoding: 'utf8',
   });
-  return output.split('\n').filter((line) => line !== '');
+  const offers = output.split('END\n').slice(0, -1);
+  return offers.map((offer) => offer.split('\n').filter((line) => line !== ''));
 }
+
+const complete = (...words: string[]): string[] => completeEach([words])[0]!;
 
 describe('the script for bash', () => {
   test('offers the commands at each depth', () => {
@@ -54,10 +62,11 @@ describe('the script for bash', () => {
   });
 
   test('offers every option of every command', () => {
-    for (const { path, options } of contexts) {
-      const found = complete(...path.split(' ').slice(1), '--');
+    const offers = completeEach(contexts.map(({ path }) => [...path.split(' ').slice(1), '--']));
+    expect(offers).toHaveLength(contexts.length);
+    for (const [index, { path, options }] of contexts.entries()) {
       const expected = options.map(({ text }) => text);
-      expect({ path, found: found.toSorted() }).toEqual({ path, found: expected.toSorted() });
+      expect({ path, found: offers[index]!.toSorted() }).toEqual({ path, found: expected.toSorted() });
     }
   });
 
