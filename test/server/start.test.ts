@@ -96,15 +96,6 @@ describe('with a database of its own', () => {
     expect(isPostmaster(orphanPid, cluster)).toBe(true);
   });
 
-  test('with given manifest keys the service has no sample manifest, because it has no private key to sign one', async () => {
-    const ownKeys = { MANIFEST_PUBLIC_KEYS: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
-    const settings = { PORT: String(await freePort()), DATA_DIR: join(folder, 'own keys'), ...ownKeys };
-    const server = await launch(settings).ready();
-    const { json } = await call(`http://127.0.0.1:${settings.PORT}`, 'GET', '/v1/manifest');
-    expect(json.code).toBe('no_version_published');
-    expect((await server.end('SIGTERM')).code).toBe(0);
-  });
-
   test('after SIGKILL and a restart the acknowledged activation still exists; two SIGINT end the service like one', async () => {
     const server = await launch({ PORT: port, DATA_DIR: dataDir }).ready();
     const beat = await call(`http://127.0.0.1:${port}`, 'POST', '/v1/heartbeat', {
@@ -146,6 +137,16 @@ function postgresProcessesIn(cluster: string): number[] {
 }
 
 describe('with an existing database', () => {
+  test('with given manifest keys the service has no sample manifest, because it has no private key to sign one', async () => {
+    const ownKeys = { MANIFEST_PUBLIC_KEYS: '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo' };
+    const empty = await createDatabase();
+    const { server, url } = await launchWithDatabase({ DATABASE_URL: empty.url, ...ownKeys });
+    await server.ready();
+    const { json } = await call(url, 'GET', '/v1/manifest');
+    expect(json.code).toBe('no_version_published');
+    expect((await server.end('SIGTERM')).code).toBe(0);
+  });
+
   test('SIGTERM lets a request in progress complete', async () => {
     const { server, url } = await launchWithDatabase();
     await server.ready();
@@ -241,8 +242,8 @@ describe('with an existing database', () => {
 });
 
 test('connections without a request, or with an incomplete one, do not delay the end', async () => {
-  const port = await freePort();
-  const server = await launch({ PORT: String(port), DATA_DIR: join(folder, 'held') }).ready();
+  const { server, url } = await launchWithDatabase();
+  await server.ready();
   const incompleteRequests = [
     '',
     'GET /v1/manifest HT',
@@ -250,7 +251,7 @@ test('connections without a request, or with an incomplete one, do not delay the
   ];
   const sockets = await Promise.all(
     incompleteRequests.map(async (text) => {
-      const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+      const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined);
       await once(socket, 'connect');
       socket.write(text);
       return socket;
