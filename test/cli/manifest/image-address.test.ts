@@ -97,14 +97,18 @@ describe('publish downloads the image, and publishes nothing if the address', ()
 
   test.each(wrong)('%s', async (_what, fault, wrongAnswer) => {
     answer = wrongAnswer;
-    for (const args of [[], ['--dry-run']]) {
-      const run = await publish(...args);
-      expect(run).toMatchObject({ code: 1, stdout: '' });
-      const [, found, rest] = /^The download address \S+ (.*)\. (Upload .*)\n$/.exec(run.stderr)!;
-      expect(found).toEqual(typeof fault === 'string' ? fault : expect.stringMatching(fault));
-      expect(rest).toBe('Upload the signed file there, or skip this check with --no-fetch.');
-    }
+    const run = await publish();
+    expect(run).toMatchObject({ code: 1, stdout: '' });
+    const [, found, rest] = /^The download address \S+ (.*)\. (Upload .*)\n$/.exec(run.stderr)!;
+    expect(found).toEqual(typeof fault === 'string' ? fault : expect.stringMatching(fault));
+    expect(rest).toBe('Upload the signed file there, or skip this check with --no-fetch.');
     await expectNothingLive();
+  });
+
+  test('has no file, also with --dry-run', async () => {
+    answer = (response) => void response.writeHead(404).end();
+    const stderr = expect.stringContaining('answered with status 404');
+    expect(await publish('--dry-run')).toMatchObject({ code: 1, stdout: '', stderr });
   });
 
   test('has a certificate that is not trusted', async () => {
