@@ -13,10 +13,7 @@ const LAYERS = [
     /^(fastify|@fastify\/.+|find-my-way|secure-json-parse|avvio|light-my-request|fast-.+|ret|toad-cache|cookie)$/,
   ],
   ['Nest', /^@nestjs\/|^(rxjs|reflect-metadata)$/],
-  [
-    'parsing of members',
-    /^(class-transformer|class-validator|validator)$|^dist\/(http\/parsing|fields|core\/field)/,
-  ],
+  ['parsing of members', /^dist\/(http\/parsing|fields|core\/field)/],
   [
     'log and counts',
     /^(pino|sonic-boom)$|^dist\/(core\/(logger|buffered-output|histogram|journal)|http\/responses)/,

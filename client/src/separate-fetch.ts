@@ -33,9 +33,21 @@ export const separateFetch: Fetch = async (url, { method, headers, body, signal 
 
 function requestOf(url: URL, options: RequestOptions) {
   if (url.protocol === 'http:') return requestHttp(url, { ...options, agent: false });
-  // A new agent has no TLS session to resume, and reads the environment again.
+  return requestHttps(url, { ...options, agent: separateAgent(url, options.signal) });
+}
+
+/** A new agent has no TLS session to resume, and reads the environment again. */
+function separateAgent(url: URL, signal: AbortSignal | undefined): Agent {
   const agent = new Agent(isLoopback(url) ? {} : { proxyEnv: process.env });
-  return requestHttps(url, { ...options, agent });
+  const connect = agent.createConnection.bind(agent);
+  agent.createConnection = (...given) => {
+    const socket = connect(...given);
+    // Until a proxy has connected to the service, Node handles neither an error of the connection to the proxy nor the abort.
+    socket?.on('error', () => {});
+    signal?.addEventListener('abort', () => socket?.destroy(new Error('aborted')));
+    return socket;
+  };
+  return agent;
 }
 
 function headersOf({ headersDistinct }: IncomingMessage): Headers {

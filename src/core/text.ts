@@ -9,10 +9,10 @@ export function characterCount(text: string): number {
 }
 
 /**
- * Whether a text is longer than any form of a text that has at most `max` characters in NFC: NFC composes at most four units to one
+ * Whether a text is longer than any form of a text that has at most `max` characters in NFC: NFC composes at most six units to one
  * character. Check it before normalization, whose time grows with the square of the number of combining marks.
  */
-export const exceedsAnyForm = (text: string, max: number) => text.length > 4 * max;
+export const exceedsAnyForm = (text: string, max: number) => text.length > 6 * max;
 
 /**
  * Characters that are invisible or change the direction of text: control, format and bidirectional characters and line

@@ -115,10 +115,8 @@ export function refuseUnpublishable(next: ManifestContent, context: PublishConte
   if (!isWithdrawal) refuseMissingVersions(next, live.content);
 }
 
-function hasCredentials(url: string): boolean {
-  const { username, password } = new URL(url);
-  return username !== '' || password !== '';
-}
+/** Whether a URL has a user name or a password, also empty ones, which the clients refuse too. */
+const hasCredentials = (url: string): boolean => /^https:\/\/[^/?#]*@/.test(url);
 
 function refuseWrongFirst({ previous }: ManifestContent, isWithdrawal: boolean): void {
   refuseIf(previous !== null, 'No manifest is live, so previous must be null (sign with --first).');

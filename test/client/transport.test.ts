@@ -165,6 +165,35 @@ describe('over a connection of its own', () => {
     expect(heads[0]).not.toContain('manifest');
   });
 
+  test.each<[string, (socket: Socket) => void]>([
+    ['never answers', () => {}],
+    ['refuses and keeps the connection', (socket) => socket.write('HTTP/1.1 407 No\r\n\r\n')],
+    [
+      'refuses and resets the connection',
+      (socket) => socket.write('HTTP/1.1 407 No\r\n\r\n', () => socket.resetAndDestroy()),
+    ],
+    ['connects and then is silent', (socket) => socket.write('HTTP/1.1 200 OK\r\n\r\n')],
+  ])('behind a proxy that %s, an abort ends the call and its connection', async (_what, answer) => {
+    const ended = Promise.withResolvers<void>();
+    const abort = new AbortController();
+    const proxy = await serveRaw((socket) => {
+      socket.once('close', ended.resolve).once('data', () => {
+        answer(socket);
+        setImmediate(() => abort.abort());
+      });
+    });
+    const before = process.env['https_proxy'];
+    process.env['https_proxy'] = proxy;
+    try {
+      const call = separateFetch('https://license.example/', { method: 'GET', signal: abort.signal });
+      await expect(call).rejects.toThrow('fetch failed');
+      await ended.promise;
+    } finally {
+      if (before === undefined) delete process.env['https_proxy'];
+      else process.env['https_proxy'] = before;
+    }
+  });
+
   test('a heartbeat and a read of the manifest share neither a connection nor a session', async () => {
     const { cert, key } = makeCertificate('127.0.0.1');
     const connections: { isHttp2: boolean; isResumed: boolean }[] = [];

@@ -15,17 +15,20 @@ beforeEach(() => harness.sql('truncate telemetry_inbox, telemetry_inbox_draining
 /** Runs the retention with short lock timeouts instead of 5 seconds, and of 200 ms for each of 20 attempts. */
 async function runWithShortTimeouts() {
   const { query } = pg.Client.prototype;
+  let shortened = 0;
   const spy = jest.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
     this: pg.Client,
     ...[text, ...more]: unknown[]
   ) {
     const short = typeof text === 'string' ? text.replace(/(?<=lock_timeout = )('5s'|200\b)/, '20') : text;
+    if (short !== text) shortened += 1;
     return Reflect.apply(query, this, [short, ...more]) as void;
   });
   try {
     return await harness.retention.run(asOf);
   } finally {
     spy.mockRestore();
+    expect(shortened).toBeGreaterThan(0);
   }
 }
 

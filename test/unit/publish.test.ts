@@ -209,6 +209,11 @@ describe('is refused', () => {
       { ...next, dmg: { ...next.dmg, url: 'https://u@dl.example.com/App.dmg' } },
     ],
     [
+      'an empty user name in a url',
+      'No url of a manifest may hold a user name or a password.',
+      { ...next, dmg: { ...next.dmg, url: 'https://@dl.example.com/App.dmg' } },
+    ],
+    [
       'a password alone, in the url of an older version',
       'No url of a manifest may hold a user name or a password.',
       {

@@ -61,7 +61,7 @@ describe('a reason of staff or of a holder', () => {
   );
 
   test('is refused before it is normalized if it is longer than any form of a valid one', () => {
-    const typed = `x${'\u200b'.repeat(4 * 500)}`;
+    const typed = `x${'\u200b'.repeat(6 * 500)}`;
     expect(reasonField.parse(typed)).toEqual(new Invalid('must have at most 500 characters'));
   });
 
@@ -111,10 +111,10 @@ describe('a label of a machine', () => {
   test('is refused before it is normalized if it is longer than any form of a valid one', () => {
     const longest = '\u03b1\u0313\u0300\u0345'.repeat(100);
     expect(hostnameHintField.parse(longest)).toBe('\u1f82'.repeat(100));
-    expect(hostnameHintField.parse(`${longest}\u200b`)).toEqual(
+    expect(hostnameHintField.parse(longest + '\u200b'.repeat(201))).toEqual(
       new Invalid('must have at most 100 characters'),
     );
-    expect(hostnameHintField.parse('\u200b'.repeat(401))).toBeNull();
+    expect(hostnameHintField.parse('\u200b'.repeat(601))).toBeNull();
   });
 
   test.each([7, 'a\u0000b', '\ud800'])('is refused if it is %j', (typed) => {

@@ -28,11 +28,10 @@ class StateStorage(Protocol):
     def read(self) -> Optional[State]:
         """Returns None if the state exists but cannot be read at the moment. Never raises."""
 
-    def write(self, state: State, changed: AbstractSet[str]) -> State:
-        """Stores the changed members of the state, and returns the state as it is stored.
+    def write(self, state: State, changed: AbstractSet[str]) -> None:
+        """Stores the changed members of the state. The other members may have been changed by another process since.
 
-        The other members may have been changed by another process since. Raises if the state cannot be stored; the previous one
-        then remains.
+        Raises if the state cannot be stored; the previous one then remains.
         """
         ...
 
@@ -66,17 +65,15 @@ class FileStorage:
             pass  # The file is replaced by the next write.
         return State()
 
-    def write(self, state: State, changed: AbstractSet[str]) -> State:
+    def write(self, state: State, changed: AbstractSet[str]) -> None:
         """Replaces the file, so that a crash at any moment leaves the complete old or new state."""
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with locked(f"{self._file}.lock"):
-            merged = self._merged(state, changed)
-            text = format_state(merged)
+            text = format_state(self._merged(state, changed))
             with _temporary(self._file) as temporary:
                 _write_and_sync(temporary, text)
                 self._with_retries(lambda: os.replace(temporary, self._file))
         _sync_folder(self._file.parent)
-        return merged
 
     def _remove_abandoned(self) -> None:
         """Deletes the temporary files of processes that were killed. Never raises."""

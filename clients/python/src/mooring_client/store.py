@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from typing import Callable, Optional, Set
+from typing import Callable, Set
 
-from .state import State, StoredLicense, highest_of
+from .state import State, highest_of
 from .state_file import StateStorage
 
 
@@ -51,14 +51,7 @@ class Store:
             if self.is_unread:
                 return
             try:
-                self._state = _with_own_token(self._storage.write(self._state, self._unwritten), self._state.license)
+                self._storage.write(self._state, self._unwritten)
                 self._unwritten = set()
             except Exception:
                 self._log("the license state could not be written")
-
-
-def _with_own_token(stored: State, own: Optional[StoredLicense]) -> State:
-    """The stored state. Its token of the same license may be that of another computer, so this process keeps its own."""
-    if own is None or stored.license is None or own.license_key != stored.license.license_key:
-        return stored
-    return replace(stored, license=own)
