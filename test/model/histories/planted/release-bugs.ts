@@ -1,7 +1,13 @@
 import { onlyKinds } from '../plan.js';
 import { replacePart, resultOf } from './planting.js';
 import { ONE_CLIENT, TWO_CLIENTS, type PlantedBug } from './planted-bug.js';
-import { COMMIT, COUNT_SELF_RELEASES, END_ACTIVATIONS, plantMissingLock } from './statements.js';
+import {
+  COMMIT,
+  COUNT_SELF_RELEASES,
+  END_ACTIVATIONS,
+  END_REFUNDED_ACTIVATIONS,
+  plantMissingLock,
+} from './statements.js';
 
 const RELEASES = { activate: 12, release: 10, heartbeat: 4 };
 
@@ -11,10 +17,7 @@ export const RELEASE_BUGS: readonly PlantedBug[] = [
     name: 'a refund leaves the machines active',
     seed: 1,
     shape: { ...ONE_CLIENT, isSold: true, kinds: { refunded: 3, erase: 0 } },
-    plant: (planting) =>
-      planting.intercept(END_ACTIVATIONS, async ({ values, run }) =>
-        values.includes('refunded') ? resultOf([]) : run(),
-      ),
+    plant: (planting) => planting.intercept(END_REFUNDED_ACTIVATIONS, async () => resultOf([])),
   },
   {
     name: 'a release of an ended activation changes how the activation ended',

@@ -17,6 +17,7 @@ export const READ_ACTIVATIONS =
 export const LOCK_LICENSE = /from "license" .* for update$/i;
 /** Ends activations, by a release or by a refund. */
 export const END_ACTIVATIONS = /^update "activation" set "ended_at" = /i;
+export const END_REFUNDED_ACTIVATIONS = /^update activation set ended_at = greatest\(/;
 export const CHANGE_LICENSE = /^update "license" set /i;
 /** Counts the self-releases of a year. */
 export const COUNT_SELF_RELEASES = /from activation .*\.released_by_holder and /;
