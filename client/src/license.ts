@@ -4,11 +4,11 @@ import type { LicenseProblem } from './problem.js';
 import type { SeenTime } from './seen-time.js';
 import type { Activation, Refused, StoredLicense } from './state.js';
 import {
-  isStoppedBy,
   hasTelemetry,
+  isStoppedBy,
   mayReactivate,
   NOT_CALLED,
-  ACTIVATION_REFUSALS,
+  REFUSALS_OF_ACTIVATIONS,
   stoppedBy,
 } from './status.js';
 import type { CallEnd, Status } from './status.js';
@@ -160,7 +160,7 @@ export class License {
   #mayStop(problem: LicenseProblem, license: StoredLicense, call: CallName): boolean {
     if (problem.client_action !== 'stop') return false;
     // Every other `stop` stops at once (docs/clients.md#what-to-do-on-each-client_action).
-    const isIgnoredForNow = call === 'activation' && ACTIVATION_REFUSALS.includes(problem.code);
+    const isIgnoredForNow = call === 'activation' && REFUSALS_OF_ACTIVATIONS.includes(problem.code);
     return !(isIgnoredForNow && this.#status.kind === 'running' && this.#isTokenValid(license));
   }
 

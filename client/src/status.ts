@@ -40,14 +40,14 @@ export function isStoppedBy<Code extends ProblemCode>(
  * The service refuses only activations with these codes, of a machine that it does not know. In the background they stop a running
  * application only after the token's end.
  */
-export const ACTIVATION_REFUSALS: readonly string[] = ['license_not_found', 'machine_limit_reached'];
+export const REFUSALS_OF_ACTIVATIONS: readonly string[] = ['license_not_found', 'machine_limit_reached'];
 
 /**
  * Whether `reactivate` is followed. After another stop it is not, because a machine that was released must not activate itself again.
  * After a refused activation no heartbeat could end the stop, because the service does not know the token.
  */
 export const mayReactivate = (status: Status): boolean =>
-  status.kind !== 'stopped' || ACTIVATION_REFUSALS.includes(status.reason);
+  status.kind !== 'stopped' || REFUSALS_OF_ACTIVATIONS.includes(status.reason);
 
 /**
  * Whether a heartbeat may have telemetry. If a firewall refuses each body with telemetry, the application must still start, and still

@@ -102,9 +102,11 @@ export async function acceptSecret(
   });
 }
 
-// A database of an earlier version has licenses, and no check value or no prefix. Then the settings must derive the key of at least
-// one of the licenses with the highest ids, and for the prefix, of most. They do not derive keys that licenses were imported with.
-/** @returns the share of the newest licenses whose keys these settings derive; 1 if there is no license */
+/**
+ * Returns the share of the newest licenses whose keys these settings derive; 1 if there is no license. A database of an earlier
+ * version has licenses, and no check value or no prefix. Then the settings must derive the key of at least one of these licenses,
+ * and for the prefix, of most. They do not derive keys that licenses were imported with.
+ */
 async function derivedShare(database: SqlConnection, keys: LicenseKeys): Promise<number> {
   const licenses = await queryRows<Pick<License, 'id' | 'key_generation' | 'key_hash'>>(
     database,

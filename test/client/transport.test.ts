@@ -148,19 +148,14 @@ describe('over a connection of its own', () => {
         socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
       }),
     );
-    const before = process.env['https_proxy'];
-    process.env['https_proxy'] = proxy;
-    try {
+    await withProxy(proxy, async () => {
       await expect(request('https://license.example/v1/manifest')).rejects.toMatchObject({
         cause: { code: 'ERR_PROXY_TUNNEL' },
       });
       await expect(request('https://127.0.0.1:1/v1/manifest')).rejects.toMatchObject({
         cause: { code: 'ECONNREFUSED' },
       });
-    } finally {
-      if (before === undefined) delete process.env['https_proxy'];
-      else process.env['https_proxy'] = before;
-    }
+    });
     expect(heads).toEqual([expect.stringMatching(/^CONNECT license\.example:443 HTTP\/1\.1\r\n/)]);
     expect(heads[0]).not.toContain('manifest');
   });
@@ -182,16 +177,11 @@ describe('over a connection of its own', () => {
         setImmediate(() => abort.abort());
       });
     });
-    const before = process.env['https_proxy'];
-    process.env['https_proxy'] = proxy;
-    try {
+    await withProxy(proxy, async () => {
       const call = separateFetch('https://license.example/', { method: 'GET', signal: abort.signal });
       await expect(call).rejects.toThrow('fetch failed');
       await ended.promise;
-    } finally {
-      if (before === undefined) delete process.env['https_proxy'];
-      else process.env['https_proxy'] = before;
-    }
+    });
   });
 
   test('a heartbeat and a read of the manifest share neither a connection nor a session', async () => {
@@ -225,6 +215,18 @@ describe('over a connection of its own', () => {
     expect(connections).toEqual(Array.from({ length: 4 }, () => ({ isHttp2: false, isResumed: false })));
   });
 });
+
+/** Runs a function while the environment names this proxy. */
+async function withProxy(url: string, work: () => Promise<void>): Promise<void> {
+  const before = process.env['https_proxy'];
+  process.env['https_proxy'] = url;
+  try {
+    await work();
+  } finally {
+    if (before === undefined) delete process.env['https_proxy'];
+    else process.env['https_proxy'] = before;
+  }
+}
 
 /** Starts a server that answers with any bytes. @returns its URL */
 async function serveRaw(listener: (socket: Socket) => void): Promise<string> {

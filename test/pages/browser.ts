@@ -68,7 +68,7 @@ const SMALL_CONTROLS = `[
 /** A page that still scrolls sideways after this number of frames has a fault. */
 const MAX_LAYOUT_FRAMES = 120;
 
-/** The rules of axe-core that depend on the layout, and those that depend on colours. `target-size` is not enabled by default. */
+/** The rules of axe-core that depend on the layout, or on colours. `target-size` is not enabled by default. */
 const RULES = {
   layout: ['scrollable-region-focusable', 'target-size'],
   colours: ['color-contrast', 'link-in-text-block'],
