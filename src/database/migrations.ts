@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
 import { ConfigError } from '../core/config.js';
 import { READ_ONLY } from './access-errors.js';
-import { jobsPool, maintenanceDataSource, withMaintenanceConnection } from './data-source.js';
+import { maintenanceDataSource, poolOf } from './data-source.js';
 import { tryLock } from './locks.js';
 import { refusePooler } from './pooler.js';
 import { execute, queryOne, queryRows } from './sql.js';
@@ -20,6 +20,7 @@ const ATTEMPTS_BEFORE_MESSAGE = 10;
 /**
  * Applies the pending migrations, each once, also if several instances start together.
  * @param printMessage receives a sentence if another instance migrates for a second or longer @param signal ends this wait
+ * @param check is called with the migrated database, while its connections are open
  * @returns the names of the applied migrations
  * @throws ConfigError as `requireUsableDatabase`
  */
@@ -27,6 +28,7 @@ export async function migrate(
   url: string,
   printMessage: (sentence: string) => void = () => undefined,
   signal?: AbortSignal,
+  check?: (dataSource: DataSource) => Promise<void>,
 ): Promise<string[]> {
   const dataSource = maintenanceDataSource(url, { migrations: await migrationClasses() });
   await dataSource.initialize();
@@ -41,8 +43,9 @@ export async function migrate(
       await wait(LOCK_INTERVAL_MS, undefined, { signal });
     }
     // The tables of the job queue are created first, because a migration adds comments to them.
-    await migrateJobs(url);
+    await migrateJobs(dataSource);
     const applied = await dataSource.runMigrations({ transaction: 'each' });
+    await check?.(dataSource);
     return applied.map(({ name }) => name);
   } finally {
     // Closing the connection releases the lock in any case.
@@ -52,14 +55,12 @@ export async function migrate(
 }
 
 // Creates the tables of the job queue. graphile-worker is imported on demand: most commands only check for pending migrations.
-async function migrateJobs(url: string): Promise<void> {
+async function migrateJobs(dataSource: DataSource): Promise<void> {
   const { Logger, runMigrations } = await import('graphile-worker');
-  const connections = jobsPool(url);
-  try {
-    await runMigrations({ pgPool: connections, logger: new Logger(() => () => undefined) });
-  } finally {
-    await connections.end();
-  }
+  const pool = poolOf(dataSource);
+  // graphile-worker warns of a pool without this listener. The query of a broken connection reports the error.
+  pool.on('connect', (client) => void client.on('error', () => undefined));
+  await runMigrations({ pgPool: pool, logger: new Logger(() => () => undefined) });
 }
 
 /**
@@ -126,12 +127,10 @@ async function appliedMigrations(dataSource: DataSource): Promise<string[]> {
 }
 
 /** Returns the names of the migrations that are not applied, without applying them. */
-export async function pendingMigrations(url: string): Promise<string[]> {
+export async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
   const names = (await migrationClasses()).map((migration) => new migration().name);
-  return withMaintenanceConnection(url, async (dataSource) => {
-    const applied = await appliedMigrations(dataSource);
-    return names.filter((name) => !applied.includes(name));
-  });
+  const applied = await appliedMigrations(dataSource);
+  return names.filter((name) => !applied.includes(name));
 }
 
 /**

@@ -59,7 +59,7 @@ async function openEmbedded(
 /**
  * Migrates a database. If it does not answer yet, tries again for 30 seconds (docs/decisions/0042).
  * @param printMessage receives a sentence about the wait, also for another instance, and a further one if its reason changes
- * @param signal ends the wait
+ * @param signal ends the wait @param check as that of `migrate`
  * @returns the names of the applied migrations
  * @throws ConfigError if waiting would not help (`databaseRefusal`), at once
  * @throws DatabaseUnavailable after 30 seconds
@@ -68,11 +68,12 @@ export async function migrateWhenReachable(
   url: string,
   printMessage: (sentence: string) => void,
   signal?: AbortSignal,
+  check?: Parameters<typeof migrate>[3],
 ): Promise<string[]> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   for (let printedReason: string | undefined; ;) {
     try {
-      return await migrate(url, printMessage, signal);
+      return await migrate(url, printMessage, signal, check);
     } catch (error) {
       const refusal = await databaseRefusal(error, url);
       if (refusal || !isTemporaryDatabaseError(error)) throw refusal ?? error;

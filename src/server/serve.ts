@@ -3,7 +3,6 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from '../app.module.js';
 import { Clock } from '../core/clock.js';
 import { ConfigError, type Config } from '../core/config.js';
-import { withMaintenanceConnection } from '../database/data-source.js';
 import { DatabaseUnavailable, migrateWhenReachable, openDatabase } from '../database/open-database.js';
 import { createApp } from '../http/create-app.js';
 import { printSentence } from '../core/journal.js';
@@ -46,12 +45,11 @@ async function start(config: Config): Promise<void> {
   const database = await openDatabase(config, printSentence);
   resources.defer(() => database.close());
   shutdown.signal.throwIfAborted();
-  const applied = await migrateWhenReachable(database.url, printWarning, shutdown.signal);
-  endStep('migrations');
   const keys = await readLicenseKeys(config);
-  await withMaintenanceConnection(database.url, (dataSource) =>
+  const applied = await migrateWhenReachable(database.url, printWarning, shutdown.signal, (dataSource) =>
     requireKeySettingsOfDatabase(dataSource, keys, config, clock.now(), { isStart: true }),
   );
+  endStep('migrations');
   const app: NestFastifyApplication = await createApp(
     AppModule.forRoot({ config, clock, log, databaseUrl: database.url }),
     config,

@@ -43,18 +43,21 @@ export async function withDatabase<T>(
 ): Promise<T> {
   const { url, isEmbedded, close } = await openDatabase(config, printMessage, { mayUseRunningServer: true });
   try {
-    const pending = mayMigrate ? [] : await pendingMigrations(url);
-    if (pending.length > 0 && !isEmbedded) {
-      throw new CommandError(
-        `The database lacks the migrations ${pending.join(', ')}: run mooring migrate first.`,
-      );
-    }
-    const appliedMigrations =
-      mayMigrate || pending.length > 0 ? await migrateWhenReachable(url, printMessage) : [];
-    const context = { config, clock: new Clock(), databaseUrl: url, appliedMigrations };
-    return await withMaintenanceConnection(url, (dataSource) => work({ ...context, dataSource }), {
-      entities: COMMAND_ENTITIES,
-    });
+    const migrate = () => migrateWhenReachable(url, printMessage);
+    const migrated = mayMigrate ? await migrate() : [];
+    return await withMaintenanceConnection(
+      url,
+      async (dataSource) => {
+        const pending = await pendingMigrations(dataSource);
+        if (pending.length > 0 && !isEmbedded)
+          throw new CommandError(
+            `The database lacks the migrations ${pending.join(', ')}: run mooring migrate first.`,
+          );
+        const appliedMigrations = pending.length > 0 ? await migrate() : migrated;
+        return work({ config, clock: new Clock(), dataSource, databaseUrl: url, appliedMigrations });
+      },
+      { entities: COMMAND_ENTITIES },
+    );
   } catch (error) {
     throw await databaseFailure(error, url);
   } finally {

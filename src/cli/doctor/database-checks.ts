@@ -68,7 +68,7 @@ async function checkOpenDatabase(context: CommandContext, report: Report): Promi
     "select current_setting('server_version') as version",
   );
   report.ok('database', `PostgreSQL ${version} at ${databaseAddress(databaseUrl)} answers.`);
-  const pending = await pendingMigrations(databaseUrl);
+  const pending = await pendingMigrations(dataSource);
   // The role of the embedded PostgreSQL cannot be chosen.
   if (context.config.databaseUrl)
     await report.run('role', () => checkRole(context, pending.length > 0, report));
