@@ -8,7 +8,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Problem } from '../../src/http/problems/problem.js';
 import { AppLogger } from '../../src/core/logger.js';
 import { RefusalWriter } from '../../src/http/shed-responses.js';
-import type { LoadLimits } from '../../src/http/limits/admission.js';
+import type { LoadLimits } from '../../src/http/limits/load-limits.js';
 import { LoadCounts, shedLoad } from '../../src/http/limits/load-shedding.js';
 import { SECURITY_HEADERS } from '../../src/http/responses/security-headers.js';
 import { exchange, open, request } from '../support/http/raw-http.js';

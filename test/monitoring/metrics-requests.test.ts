@@ -1,6 +1,6 @@
 import { METHODS } from 'node:http';
 import { expect, test } from '@jest/globals';
-import { LIMITS } from '../../src/http/limits/load-shedding.js';
+import { LIMITS } from '../../src/http/limits/load-limits.js';
 import { PROBLEMS } from '../../src/http/problems/problem.js';
 import { Service } from '../support/harness.js';
 import { exchange, request } from '../support/http/raw-http.js';

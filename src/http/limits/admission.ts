@@ -1,18 +1,10 @@
+import type { LoadLimits } from './load-limits.js';
+
 /**
  * Why a request is refused because of load: connections waited too long in the kernel's queue, or no slot was free for one
  * more request in progress.
  */
 export type ShedReason = 'waiting_time' | 'concurrent_requests';
-
-/** The limits of the load of a process. */
-export interface LoadLimits {
-  /** The longest time that a request should wait before its work begins; with 0 only `concurrentRequests` limits the load. */
-  readonly waitingMs: number;
-  /** The time after which a request that waits for a slot is refused. */
-  readonly maxQueuedMs: number;
-  /** The largest number of requests in progress, however fast the service is. As many more may wait for a slot. */
-  readonly concurrentRequests: number;
-}
 
 /**
  * While requests can wait for a slot, at most as many are in progress as the service answers in this part of `waitingMs`. More

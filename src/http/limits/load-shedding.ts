@@ -5,18 +5,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { problem, type Problem } from '../problems/problem.js';
 import { acceptQueueLength } from './accept-queue-length.js';
 import { AcceptQueue } from './accept-queue.js';
-import { Admission, type LoadLimits, type ShedReason } from './admission.js';
+import { Admission, type ShedReason } from './admission.js';
 import { answerFirst } from './answer-first.js';
 import { refuseEarly } from './early-refusal.js';
+import { LIMITS, type LoadLimits } from './load-limits.js';
 import { ReturnTimes } from './return-times.js';
 import { RequestQueue } from './request-queue.js';
-
-/** The limits of the service; tests pass others. */
-export const LIMITS = {
-  waitingMs: 500,
-  maxQueuedMs: 750,
-  concurrentRequests: 2_000,
-};
 
 /** The number of requests in progress, and the numbers of refused requests. */
 export class LoadCounts {

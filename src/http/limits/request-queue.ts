@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Problem } from '../problems/problem.js';
-import type { Admission, LoadLimits } from './admission.js';
+import type { Admission } from './admission.js';
+import type { LoadLimits } from './load-limits.js';
 
 /** A request whose headers have arrived. It needs a slot: the service limits how many requests are in progress. */
 export interface ArrivedRequest {
