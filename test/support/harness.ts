@@ -18,7 +18,7 @@ import { isTemporaryDatabaseError } from '../../src/database/temporary-errors.js
 import { createApp } from '../../src/http/create-app.js';
 import { MetricsService } from '../../src/monitoring/metrics/metrics.service.js';
 import { AppLogger } from '../../src/core/logger.js';
-import { LIMITS } from '../../src/http/limits/load-shedding.js';
+import { LIMITS } from '../../src/http/limits/load-limits.js';
 import { LicensesService, type LicenseChange, type NewLicense } from '../../src/licenses/licenses.service.js';
 import { RetentionJob } from '../../src/retention/retention.job.js';
 import type { Role } from '../../src/staff/identity/role.js';
@@ -99,16 +99,15 @@ export async function createDatabase(): Promise<TestDatabase> {
 }
 
 async function cloneTemplate(): Promise<TestDatabase> {
-  const server = process.env['MOORING_TEST_POSTGRES']!;
   const name = `test_${randomBytes(6).toString('hex')}`;
   await profiled('cloning the template database', () =>
-    executeAsAdmin(server, `create database ${name} template mooring_template`),
+    executeAsAdmin(`create database ${name} template mooring_template`),
   );
-  const url = new URL(server);
+  const url = new URL(process.env['MOORING_TEST_POSTGRES']!);
   url.pathname = `/${name}`;
   return {
     url: url.href,
-    drop: () => executeAsAdmin(server, `drop database if exists ${name} with (force)`, name),
+    drop: () => executeAsAdmin(`drop database if exists ${name} with (force)`, name),
   };
 }
 
@@ -128,19 +127,32 @@ const [MAX_CHECKS, CHECK_INTERVAL_MS] = [200, 5];
 const SELECT_CONNECTIONS =
   "select from pg_stat_activity where datname = $1 and backend_type = 'client backend'";
 
+/** A client with two methods that its type lacks: whether its open connection keeps the process alive. */
+type AdminClient = pg.Client & { ref(): void; unref(): void };
+
+/** The connection of this process to the default database of the server, which all test files of the process use. */
+let adminConnection: Promise<AdminClient> | undefined;
+
+function connectAsAdmin(): Promise<AdminClient> {
+  const client = new pg.Client(process.env['MOORING_TEST_POSTGRES']) as AdminClient;
+  // At the end of the run the server closes the connection.
+  client.on('error', () => (adminConnection = undefined));
+  return client.connect().then(() => client);
+}
+
 /**
  * Executes a statement in the default database of the server.
  * @param database a database whose connections should end first, because errors of cut connections could reach the next test file
  */
-async function executeAsAdmin(server: string, sql: string, database?: string): Promise<void> {
-  const client = new pg.Client(server);
-  await client.connect();
+async function executeAsAdmin(sql: string, database?: string): Promise<void> {
+  const client = await (adminConnection ??= connectAsAdmin());
+  client.ref();
   const isUsed = async () => !!database && (await client.query(SELECT_CONNECTIONS, [database])).rowCount! > 0;
   for (let checks = 0; checks < MAX_CHECKS && (await isUsed()); checks += 1) await pause(CHECK_INTERVAL_MS);
-  // Two test files may clone the template at the same time, which PostgreSQL refuses: the lock makes the second one wait.
+  // Two processes may clone the template at the same time, which PostgreSQL refuses: the lock makes the second one wait.
   await client.query('select pg_advisory_lock(1)');
-  await client.query(sql);
-  await client.end();
+  await client.query(sql).finally(() => client.query('select pg_advisory_unlock(1)'));
+  client.unref();
 }
 
 /** The time after which the service closes an idle connection, longer than any test. */
