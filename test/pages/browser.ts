@@ -6,6 +6,7 @@ import {
   type Browser,
   type BrowserContext,
   type BrowserContextOptions,
+  type CDPSession,
   type ConsoleMessage,
   type LaunchOptions,
   type Page,
@@ -97,6 +98,21 @@ function isProvoked(message: ConsoleMessage): boolean {
   return API_PATH.test(new URL(message.location().url).pathname);
 }
 
+/**
+ * Pages of one context share a process, which takes most of the time of a new page to start. An empty page keeps it running between
+ * tests.
+ */
+const SHARED_PROCESS = ['--renderer-process-limit=1', '--disable-site-isolation-trials'];
+
+/** A context that later tests of a file use again. */
+interface KeptContext {
+  readonly origin: string;
+  readonly context: BrowserContext;
+  readonly emptyPage: Page;
+  /** The session in which the cache and the storage are emptied. */
+  readonly session: CDPSession;
+}
+
 /** Returns a page as it is, or opens a new page in a browser. */
 export const pageOf = async (at: Page | TestBrowser, origin: string): Promise<Page> =>
   at instanceof TestBrowser ? at.openPage(origin) : at;
@@ -104,7 +120,9 @@ export const pageOf = async (at: Page | TestBrowser, origin: string): Promise<Pa
 /** One Chromium for a test file. An error or warning on the console, or a request to another origin, fails the test. */
 export class TestBrowser {
   readonly faults: string[] = [];
-  readonly #contexts: BrowserContext[] = [];
+  /** The contexts of the test that is running. */
+  readonly #contexts = new Set<BrowserContext>();
+  readonly #kept: KeptContext[] = [];
   #browser: Browser | undefined;
   #axe = '';
 
@@ -120,25 +138,22 @@ export class TestBrowser {
   private async open(): Promise<void> {
     const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
     this.#axe = await readFile(axe, 'utf8');
+    const { args = [], ...options } = JSON.parse(process.env['MOORING_TEST_CHROMIUM']!) as LaunchOptions;
     this.#browser = await profiled('starting a browser', () =>
-      chromium.launch({
-        ...(JSON.parse(process.env['MOORING_TEST_CHROMIUM']!) as LaunchOptions),
-        timeout: PAGE_TIMEOUT_MS,
-      }),
+      chromium.launch({ ...options, args: [...args, ...SHARED_PROCESS], timeout: PAGE_TIMEOUT_MS }),
     );
   }
 
-  /** Opens a page in a new context, which has no cookies and no cache. */
-  async openPage(origin: string, { now = NOW, path, ...options }: PageOptions = {}): Promise<Page> {
-    const context = await this.#browser!.newContext({
-      locale: 'en-GB',
-      timezoneId: 'UTC',
-      baseURL: origin,
-      reducedMotion: 'reduce',
-      ...options,
-    });
-    this.#contexts.push(context);
-    context.setDefaultTimeout(PAGE_TIMEOUT_MS);
+  /** Opens a page in a context that has no cookies and no cache. */
+  async openPage(
+    origin: string,
+    { now = NOW, path, isContextKept = true, ...options }: PageOptions = {},
+  ): Promise<Page> {
+    const context =
+      isContextKept && Object.keys(options).length === 0
+        ? await this.#keptContext(origin)
+        : await this.#newContext(origin, options);
+    this.#contexts.add(context);
     await context.clock.setFixedTime(now);
     context.on('request', (request) => {
       if (!request.url().startsWith(`${origin}/`) && !/^(blob|data):/.test(request.url()))
@@ -154,13 +169,36 @@ export class TestBrowser {
     return page;
   }
 
+  async #newContext(baseURL: string, options: BrowserContextOptions): Promise<BrowserContext> {
+    const defaults = { locale: 'en-GB', timezoneId: 'UTC', baseURL, reducedMotion: 'reduce' } as const;
+    const context = await this.#browser!.newContext({ ...defaults, ...options });
+    context.setDefaultTimeout(PAGE_TIMEOUT_MS);
+    return context;
+  }
+
+  /** Returns a kept context that this test does not use yet. */
+  async #keptContext(origin: string): Promise<BrowserContext> {
+    const free = this.#kept.find((kept) => kept.origin === origin && !this.#contexts.has(kept.context));
+    if (free) return free.context;
+    const context = await this.#newContext(origin, {});
+    const emptyPage = await context.newPage();
+    this.#kept.push({ origin, context, emptyPage, session: await context.newCDPSession(emptyPage) });
+    return context;
+  }
+
   /** Closes the pages of a test, and fails the test if one of them had a fault. */
   private async endTest(): Promise<void> {
-    for (const context of this.#contexts.splice(0)) {
-      // A test may still hold back a request. When its page is closed, the error of the request must not fail the next test.
-      for (const page of context.pages()) await page.unrouteAll({ behavior: 'ignoreErrors' });
-      await context.close();
+    for (const context of this.#contexts) {
+      const kept = this.#kept.find((one) => one.context === context && !one.emptyPage.isClosed());
+      for (const page of context.pages().filter((one) => one !== kept?.emptyPage)) {
+        // A test may still hold back a request. When its page is closed, the error of the request must not fail the next test.
+        await page.unrouteAll({ behavior: 'ignoreErrors' });
+        await page.close();
+      }
+      if (kept) await makeNew(kept);
+      else await context.close();
     }
+    this.#contexts.clear();
     expect(this.faults.splice(0)).toEqual([]);
   }
 
@@ -213,9 +251,22 @@ export class TestBrowser {
   }
 }
 
+/** Makes a kept context as it was when it was new. */
+async function makeNew({ context, origin, session }: KeptContext): Promise<void> {
+  await context.removeAllListeners();
+  await context.unrouteAll({ behavior: 'ignoreErrors' });
+  await context.setOffline(false);
+  await context.clearPermissions();
+  await context.clearCookies();
+  await session.send('Network.clearBrowserCache');
+  await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
+}
+
 interface PageOptions extends BrowserContextOptions {
   /** The time of the browser's clock; by default that at which the service's `FakeClock` starts. */
   readonly now?: string;
   /** What the page loads; by default nothing. */
   readonly path?: string;
+  /** False if the test replaces the timers of the browser (`clock.install`): they would stay replaced. */
+  readonly isContextKept?: boolean;
 }

@@ -369,7 +369,7 @@ test.each([320, 760, 1280])(
 );
 
 test('a message disappears by itself, and an error stays until it is dismissed', async () => {
-  const page = await browser.openPage(origin);
+  const page = await browser.openPage(origin, { isContextKept: false });
   await page.clock.install();
   await openByCode(page, origin, service, license.email);
   await page.getByRole('button', { name: 'Send me the key' }).click();

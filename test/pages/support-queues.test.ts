@@ -152,7 +152,7 @@ test('a hidden tab sends no requests', async () => {
 });
 
 test('a page that gets no input stops polling, so that the session can end', async () => {
-  const page = await browser.openPage(origin);
+  const page = await browser.openPage(origin, { isContextKept: false });
   await page.clock.install({ time: NOW });
   await openLoaded(page, origin, service, 'support');
   let requests = 0;
@@ -712,7 +712,7 @@ test('an erasure request that its holder cancels while an admin views it is show
 });
 
 test('after the end of its session the page stops polling the queues', async () => {
-  const page = await browser.openPage(origin);
+  const page = await browser.openPage(origin, { isContextKept: false });
   await page.clock.install({ time: NOW });
   await openLoaded(page, origin, service, 'support');
   await service.sql('delete from session');
