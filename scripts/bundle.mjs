@@ -10,6 +10,16 @@ import { BUNDLE, command, root } from './prepare.mjs';
 const BUILT = join(root, 'dist/');
 const TARGET = join(root, BUNDLE);
 
+/** The programs, and modules that are files of their own, so that a test can change the limits in them before a service starts. */
+const INPUTS = [
+  'main',
+  'cli',
+  'cli/program',
+  'database/request-timeouts',
+  'events/outgoing-event',
+  'http/limits/load-limits',
+];
+
 /** A driver of TypeORM for another database. DriverFactory imports all of them, and uses the one for PostgreSQL. */
 const OTHER_DRIVER =
   /\/typeorm\/(?:driver\/(?!postgres\/|types\/)[\w-]+\/|(?:entity-manager|repository)\/Mongo)/;
@@ -53,7 +63,7 @@ await command(async () => {
       // A stack trace has the names of functions, and the lines of packages can be read.
       minify: false,
       rolldownOptions: {
-        input: { main: join(BUILT, 'main.js'), cli: join(BUILT, 'cli.js') },
+        input: Object.fromEntries(INPUTS.map((name) => [name, join(BUILT, `${name}.js`)])),
         // Optional packages that production does not install. They fail when they are loaded, as without the bundle.
         external: ['typescript', 'class-transformer', 'class-validator'],
         treeshake: {

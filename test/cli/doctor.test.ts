@@ -14,9 +14,9 @@ import { nextManifest } from '../../src/manifest/manifest.rules.js';
 import { SmtpServer } from '../mail/smtp-server.js';
 import { makeCertificate } from '../support/certificate.js';
 import { createDatabase, Service, connect } from '../support/harness.js';
-import { MAIN, Terminal, type Run } from '../support/processes/cli-harness.js';
+import { Terminal, type Run } from '../support/processes/cli-harness.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
-import { freePort } from '../support/processes/server-process.js';
+import { freePort, MAIN } from '../support/processes/server-process.js';
 import { query } from '../support/databases/replica-harness.js';
 
 // No output may contain this text.

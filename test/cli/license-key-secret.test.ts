@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { CLI, MAIN, Terminal } from '../support/processes/cli-harness.js';
+import { CLI, Terminal } from '../support/processes/cli-harness.js';
+import { MAIN } from '../support/processes/server-process.js';
 import { Service } from '../support/harness.js';
 
 const NOT_THE_SECRET =

@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { REQUIRED_NODE_MAJOR } from '../../src/core/required-node.js';
-import { CLI, MAIN } from '../support/processes/cli-harness.js';
+import { CLI } from '../support/processes/cli-harness.js';
+import { MAIN } from '../support/processes/server-process.js';
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 const json = (file: string) => JSON.parse(read(file));

@@ -8,8 +8,8 @@ import { AppLogger } from '../../src/core/logger.js';
 import { OutageLog } from '../../src/database/outage-log.js';
 import { TcpProxy } from '../support/databases/outage-harness.js';
 import { call, createDatabase } from '../support/harness.js';
-import { MAIN, Terminal } from '../support/processes/cli-harness.js';
-import { freePort, ServerProcess } from '../support/processes/server-process.js';
+import { Terminal } from '../support/processes/cli-harness.js';
+import { freePort, MAIN, ServerProcess } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
 
 const folder = temporaryFolder();

@@ -10,11 +10,11 @@ import { publicJwk } from '../../../src/keys/ed25519/ed25519.js';
 import type { SignedManifest } from '../../../src/keys/manifests/signed-manifest.js';
 import { temporaryFolder } from '../folders.js';
 import type { Service } from '../harness.js';
+import { ofBuild } from './build.mjs';
 import { baseEnvironment } from './server-process.js';
 import { runWarm, type Command } from './warm-cli.js';
 
-export const CLI = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url));
-export const MAIN = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
+export const CLI = fileURLToPath(ofBuild('cli.js'));
 
 /** A URL with a port to which `fetch` refuses to connect. */
 export const UNREACHABLE_URL = 'http://127.0.0.1:9';

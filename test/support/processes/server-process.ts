@@ -2,10 +2,13 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterThisFile } from '../of-this-file.js';
+import { ofBuild } from './build.mjs';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
+export const MAIN = fileURLToPath(ofBuild('main.js'));
 const generousLimits = fileURLToPath(new URL('./generous-limits.mjs', import.meta.url));
 
 export interface ProcessOptions {
@@ -23,14 +26,15 @@ export interface ProcessOptions {
   readonly hasProductionLimits?: boolean;
 }
 
-/** The environment of each process of a test: PATH, the mode, and the shared compile cache. */
+/** The environment of each process of a test: PATH, the mode, the shared compile cache, and the build. */
 export const baseEnvironment = (): Record<string, string> => ({
   PATH: process.env['PATH']!,
   NODE_ENV: 'development',
   NODE_COMPILE_CACHE: process.env['MOORING_TEST_COMPILE_CACHE']!,
+  ...(process.env['MOORING_TEST_BUILD'] && { MOORING_TEST_BUILD: process.env['MOORING_TEST_BUILD'] }),
 });
 
-/** The built service, `dist/main.js`, in a process with this environment. It ends at the end of the test file, or by `end`. */
+/** The built service (`build.mjs`) in a process with this environment. It ends at the end of the test file, or by `end`. */
 export class ServerProcess {
   /** The text that was written to standard output and standard error so far. */
   stdout = '';
@@ -51,8 +55,9 @@ export class ServerProcess {
     }: ProcessOptions = {},
   ) {
     afterThisFile(() => this.end());
+    const main = folder === root ? MAIN : join(folder, 'dist/main.js');
     const limits = hasProductionLimits ? [] : ['--import', generousLimits];
-    const args = ['--disable-warning=ExperimentalWarning', ...limits, ...nodeArguments, 'dist/main.js'];
+    const args = ['--disable-warning=ExperimentalWarning', ...limits, ...nodeArguments, main];
     const env = { ...baseEnvironment(), ...environment };
     const stdio = ['ignore', stdout ?? 'pipe', 'pipe', ...(hasIpc ? ['ipc' as const] : [])] as const;
     // The shell replaces itself by the program, so its process id is that of the service.

@@ -2,7 +2,9 @@
 // once, because that takes longer than most commands. test/support/processes/warm-cli.ts starts it.
 import 'reflect-metadata';
 import { Readable } from 'node:stream';
-import { run } from '../../../dist/cli/program.js';
+import { ofBuild } from './build.mjs';
+
+const { run } = await import(ofBuild('cli/program.js'));
 
 process.on('disconnect', () => process.exit());
 process.on('message', async ({ args, cwd, env, stdin }) => {

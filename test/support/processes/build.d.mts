@@ -1,0 +1,1 @@
+export function ofBuild(path: string): string;
