@@ -99,6 +99,11 @@ export class LicenseKeys {
     return deriveStaffLink(this.#secret, row);
   }
 
+  /** Derives the 32 bytes of a challenge of WebAuthn. @param staffId as for `PasskeyChallenges.create` */
+  passkeyChallenge(id: string, staffId: string | null): Buffer {
+    return this.#keyedHash('mooring passkey challenge v1\0', `${id}\0${staffId ?? ''}`).digest();
+  }
+
   /** Derives the id by which a URL names an actor of the audit trail, because no URL contains an e-mail address. */
   auditActorId(actor: string): string {
     return this.#hmac('mooring audit actor v1\0').update(actor).digest('base64url').slice(0, ACTOR_ID_LENGTH);

@@ -102,7 +102,7 @@ export const createRetentionPolicy = ({
   },
   {
     table: 'passkey_challenge',
-    description: 'Challenges of passkey sign-ins and registrations',
+    description: 'Used challenges of passkey sign-ins and registrations',
     period: 'until they expire, at most a day longer',
     keptFrom: 'expires_at',
   },

@@ -1,63 +1,66 @@
-import { randomBytes, randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
-import { validate as isUuid } from 'uuid';
+import { v7 as uuidv7, validate as isUuid, version } from 'uuid';
 import { Clock } from '../../core/clock.js';
-import { execute, queryRow } from '../../database/sql.js';
-import { problem } from '../../http/problems/problem.js';
+import { queryRow, type SqlConnection } from '../../database/sql.js';
+import { LicenseKeys } from '../../keys/license-keys.js';
 
 export const CHALLENGE_LIFETIME_MINUTES = 5;
 
-/** WebAuthn challenges, each for one use in the browser that requested it. */
+/** A challenge of WebAuthn. */
+export interface PasskeyChallenge {
+  /** A UUID with the time at which the challenge was created, for the cookie of the browser. */
+  readonly id: string;
+  /** The staff member who registers a passkey; null for a sign-in. */
+  readonly staffId: string | null;
+  readonly bytes: Buffer;
+}
+
+/**
+ * WebAuthn challenges, each for one answer from the browser that requested it. They are derived, and stored only when they have been
+ * used, because anyone can request them (docs/decisions/0061).
+ */
 @Injectable()
 export class PasskeyChallenges {
   constructor(
-    private readonly dataSource: DataSource,
+    private readonly keys: LicenseKeys,
     private readonly clock: Clock,
   ) {}
 
-  /**
-   * Creates a challenge.
-   * @param staffId of the staff member who registers a passkey; null for a sign-in
-   * @returns the challenge, and its id for the cookie of the browser
-   * @throws Problem `sign_in_required` if the staff member was removed meanwhile
-   */
-  async create(staffId: string | null): Promise<{ id: string; challenge: Buffer }> {
-    const id = randomUUID();
-    const challenge = randomBytes(32);
-    const now = this.clock.now();
-    // Any client can request challenges. Each request deletes expired ones, so that the table stays small.
-    await execute(
-      this.dataSource,
-      `delete from passkey_challenge where id in
-         (select id from passkey_challenge where expires_at <= $1 limit 100 for update skip locked)`,
-      [now],
-    );
-    // The lock makes this wait for a concurrent removal of the person, after which an insert would violate the foreign key.
-    const created = await queryRow<unknown>(
-      this.dataSource,
-      `insert into passkey_challenge (id, challenge, staff_id, expires_at)
-       select $1, $2, $3, $4 where $3::uuid is null or exists (select 1 from staff where id = $3 for key share)
-       returning id`,
-      [id, challenge, staffId, new Date(now.getTime() + CHALLENGE_LIFETIME_MINUTES * 60_000)],
-    );
-    if (!created) throw problem('sign_in_required', {}, { 'www-authenticate': 'Bearer' });
-    return { id, challenge };
+  /** Creates a challenge. */
+  create(staffId: string | null): PasskeyChallenge {
+    const id = uuidv7({ msecs: this.clock.now().getTime() });
+    return this.#derive(id, staffId);
   }
 
   /**
-   * Deletes a challenge before its answer is verified, so that each challenge has one try.
-   * @param staffId as given to `create`
-   * @returns the challenge; null if it does not exist, has expired or was created for another `staffId`
+   * Returns the challenge with the id of a cookie. For an id that `create` did not return, or with another `staffId`, it is one that no
+   * passkey has signed.
+   * @returns null if there is no id, or if its time is over
    */
-  async consume(id: string | undefined, staffId: string | null): Promise<Buffer | null> {
-    if (!isUuid(id)) return null;
-    const row = await queryRow<{ challenge: Buffer }>(
-      this.dataSource,
-      `delete from passkey_challenge where id = $1 and staff_id is not distinct from $2::uuid and expires_at > $3
-       returning challenge`,
-      [id, staffId, this.clock.now()],
-    );
-    return row?.challenge ?? null;
+  find(id: string | undefined, staffId: string | null): PasskeyChallenge | null {
+    if (id === undefined || !isUuid(id) || version(id) !== 7) return null;
+    return expiryOf(id) > this.clock.now() ? this.#derive(id, staffId) : null;
   }
+
+  /** Stores that a challenge was used, in the transaction that accepts its answer. @returns false if it was used before */
+  async use(transaction: SqlConnection, { id, staffId, bytes }: PasskeyChallenge): Promise<boolean> {
+    const stored = await queryRow<unknown>(
+      transaction,
+      `insert into passkey_challenge (id, challenge, staff_id, expires_at) values ($1, $2, $3, $4)
+       on conflict do nothing returning id`,
+      // An instance of the previous version finds a challenge by the id of its cookie, and would accept its answer again.
+      [bytes.toString('hex', 0, 16), bytes, staffId, expiryOf(id)],
+    );
+    return stored !== undefined;
+  }
+
+  #derive(id: string, staffId: string | null): PasskeyChallenge {
+    return { id, staffId, bytes: this.keys.passkeyChallenge(id, staffId) };
+  }
+}
+
+/** The first 48 bits of a UUID of version 7 are its time in milliseconds (RFC 9562, section 5.7). */
+function expiryOf(id: string): Date {
+  const createdAt = parseInt(id.replace('-', '').slice(0, 12), 16);
+  return new Date(createdAt + CHALLENGE_LIFETIME_MINUTES * 60_000);
 }

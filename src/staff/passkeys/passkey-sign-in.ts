@@ -7,7 +7,7 @@ import { execute, queryRow } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 import { RateLimit } from '../../http/limits/rate-limit.js';
 import { Sessions } from '../../http/sessions/sessions.js';
-import { PasskeyChallenges } from './passkey-challenges.js';
+import { PasskeyChallenges, type PasskeyChallenge } from './passkey-challenges.js';
 import { RelyingParty } from './relying-party.js';
 
 /** The challenge of a sign-in belongs to no staff member: only the answer shows who signs in. */
@@ -37,8 +37,8 @@ export class PasskeySignIn {
 
   /** Creates the WebAuthn options of a sign-in. @returns the options, and the challenge id for the cookie of the browser */
   async createOptions() {
-    const { id, challenge } = await this.challenges.create(NO_STAFF_MEMBER);
-    return { id, options: await this.relyingParty.createSignInOptions(challenge) };
+    const { id, bytes } = this.challenges.create(NO_STAFF_MEMBER);
+    return { id, options: await this.relyingParty.createSignInOptions(bytes) };
   }
 
   /**
@@ -53,7 +53,7 @@ export class PasskeySignIn {
     challengeId: string | undefined,
     replaced: string | undefined,
   ): Promise<string> {
-    const challenge = await this.challenges.consume(challengeId, NO_STAFF_MEMBER);
+    const challenge = this.challenges.find(challengeId, NO_STAFF_MEMBER);
     if (!challenge) throw problem('passkey_invalid');
     const passkey = await queryRow<StoredPasskey>(
       this.dataSource,
@@ -61,9 +61,13 @@ export class PasskeySignIn {
       [Buffer.from(response.id, 'base64url')],
     );
     if (!passkey) throw problem('passkey_invalid');
-    const count = await this.relyingParty.verifySignIn(response, challenge, toCredential(response, passkey));
+    const count = await this.relyingParty.verifySignIn(
+      response,
+      challenge.bytes,
+      toCredential(response, passkey),
+    );
     if (count !== null && hasUserHandle(response, passkey.staff_id)) {
-      const token = await this.beginSession(passkey, count, replaced);
+      const token = await this.beginSession(passkey, challenge, count, replaced);
       if (token) return token;
     }
     // Throws `too_many_requests` if ten wrong answers are counted already.
@@ -73,17 +77,19 @@ export class PasskeySignIn {
 
   /**
    * Stores the signature count and begins a session.
-   * @returns the session token; null if an authenticator that counts sent no higher count than the stored one, or if
-   *   the passkey was removed meanwhile
+   * @returns the session token; null if an authenticator that counts sent no higher count than the stored one, if the passkey was
+   *   removed meanwhile, or if the challenge was used before
    */
   private async beginSession(
     { id, staff_id }: StoredPasskey,
+    challenge: PasskeyChallenge,
     count: number,
     replaced: string | undefined,
   ): Promise<string | null> {
     return this.dataSource.transaction(async (manager) => {
       // The staff row is locked first, as in each removal of a person.
       await execute(manager, 'select 1 from staff where id = $1 for key share', [staff_id]);
+      if (!(await this.challenges.use(manager, challenge))) return null;
       // A count that has not increased comes from a copy of the passkey. Authenticators that do not count always send
       // 0, and then only the first sign-in of a day writes the row. The lock makes a concurrent removal of the passkey
       // wait in either case.

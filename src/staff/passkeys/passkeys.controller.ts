@@ -45,10 +45,10 @@ export class PasskeysController {
   @Post('options')
   @HttpCode(200)
   async options(@CurrentStaff() staff: AuthenticatedStaff, @Res({ passthrough: true }) reply: FastifyReply) {
-    const { id, challenge } = await this.challenges.create(staff.id);
+    const { id, bytes } = this.challenges.create(staff.id);
     const existing = await this.passkeys.readCredentialIds(staff.id);
     setCookie(reply, this.config, 'challenge', id, CHALLENGE_LIFETIME_MINUTES * 60);
-    return { options: await this.relyingParty.createRegistrationOptions(challenge, staff, existing) };
+    return { options: await this.relyingParty.createRegistrationOptions(bytes, staff, existing) };
   }
 
   @Post()
@@ -58,7 +58,7 @@ export class PasskeysController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const challenge = await this.challenges.consume(readCookie(request, this.config, 'challenge'), staff.id);
+    const challenge = this.challenges.find(readCookie(request, this.config, 'challenge'), staff.id);
     if (!challenge) throw problem('passkey_invalid');
     const passkey = await this.passkeys.register(
       staff,

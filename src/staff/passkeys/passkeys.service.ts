@@ -7,6 +7,7 @@ import { Clock, timesAsText, type TimesAsText } from '../../core/clock.js';
 import { execute, affectedRows, queryRow, queryRows } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
 import { enqueueMail } from '../../mail/mail.service.js';
+import { PasskeyChallenges, type PasskeyChallenge } from './passkey-challenges.js';
 import { RelyingParty } from './relying-party.js';
 import type { AuthenticatedStaff } from '../identity/staff-identity.js';
 
@@ -34,6 +35,7 @@ export class PasskeysService {
   constructor(
     private readonly dataSource: DataSource,
     private readonly relyingParty: RelyingParty,
+    private readonly challenges: PasskeyChallenges,
     private readonly clock: Clock,
   ) {}
 
@@ -54,12 +56,13 @@ export class PasskeysService {
   async register(
     staff: AuthenticatedStaff,
     response: RegistrationResponseJSON,
-    challenge: Buffer,
+    challenge: PasskeyChallenge,
   ): Promise<PasskeyView> {
-    const credential = await this.relyingParty.verifyRegistration(response, challenge);
+    const credential = await this.relyingParty.verifyRegistration(response, challenge.bytes);
     if (!credential) throw problem('passkey_invalid');
     return this.dataSource.transaction(async (manager) => {
       await lockStaffAndSession(manager, staff);
+      if (!(await this.challenges.use(manager, challenge))) throw problem('passkey_invalid');
       const id = uuidv7();
       const at = this.clock.now();
       const transports = parseTransports(credential);

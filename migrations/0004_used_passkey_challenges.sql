@@ -1,0 +1,5 @@
+-- A challenge is stored when it has been used, not when it is requested (docs/decisions/0061-challenges-without-rows.md).
+
+comment on table passkey_challenge is 'Used challenges of passkey sign-ins and registrations, so that none is used twice.';
+comment on column passkey_challenge.id is 'The first half of the challenge.';
+comment on column passkey_challenge.challenge is 'The bytes that were signed.';
