@@ -34,6 +34,10 @@ const OUTAGES: Readonly<Record<string, string>> = {
     'accepts no writes (25006): if it is a standby, give its primary in DATABASE_URL, otherwise reset default_transaction_read_only (docs/operations/failover.md)',
   '53300':
     'has no free connection (53300): end other connections, or raise the limit of the server, the database or the role (docs/operations/load-and-limits.md)',
+  // A lock that was waited for too long, a deadlock, and a statement that took too long.
+  '55P03': 'is busy with the same rows (55P03): try again',
+  '40P01': 'is busy with the same rows (40P01): try again',
+  '57014': 'is busy, and has cancelled a statement (57014): try again',
 };
 
 /** Why a server refused the role, the password, the database or a right, by SQLSTATE. `refusal` replaces the `{…}`. */
