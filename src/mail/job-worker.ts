@@ -53,7 +53,6 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   readonly #shutdown = new AbortController();
   readonly #workerPools: Partial<Record<JobPool, WorkerPool>> = {};
   #completedJobs = 0;
-  #unlocking: Promise<void> | undefined;
   #allPoolsEnded: Promise<unknown> = Promise.resolve();
   readonly #outageLog: OutageLog;
   readonly #libraryOutput: LibraryOutput;
@@ -117,7 +116,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       let unlockTimer: NodeJS.Timeout | undefined;
       try {
         // graphile-worker keeps each started pool in memory, so none is started while the database is unavailable.
-        await this.#unlockAbandonedJobs();
+        await unlockOnSeparateConnection(connections);
         this.#outageLog.succeeded();
         signal.throwIfAborted();
         // A failure is ignored: without the database no job can be unlocked, and the next interval tries again.
@@ -136,19 +135,6 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       await connections.end();
       await wait(RESTART_DELAY_MS, undefined, { signal }).catch(() => undefined);
     }
-  }
-
-  /**
-   * Unlocks abandoned jobs, once for pools that start at the same time. The connection is closed afterwards: it has not the name of a
-   * worker pool, so the locks of a worker that uses it would look abandoned.
-   */
-  #unlockAbandonedJobs(): Promise<void> {
-    const unlock = async () => {
-      const connections = jobsPool(this.databaseUrl.value, 1);
-      await execute(connections, UNLOCK_ABANDONED_JOBS).finally(() => connections.end());
-    };
-    this.#unlocking ??= unlock().finally(() => (this.#unlocking = undefined));
-    return this.#unlocking;
   }
 
   #start(pool: JobPool, connections: pg.Pool, events: WorkerEvents): WorkerPool {
@@ -186,6 +172,15 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     });
     return events;
   }
+}
+
+/**
+ * Unlocks abandoned jobs. The connection is closed afterwards: it was opened before `application_name` was set to the id of the
+ * worker pool, so the locks of a worker that uses it would look abandoned.
+ */
+async function unlockOnSeparateConnection(connections: pg.Pool): Promise<void> {
+  const client = await connections.connect();
+  await execute(client, UNLOCK_ABANDONED_JOBS).finally(() => client.release(true));
 }
 
 /** Describes an error without its message: the name, the code and the position in the source. */

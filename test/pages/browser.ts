@@ -155,6 +155,30 @@ export class TestBrowser {
         : await this.#newContext(origin, options);
     this.#contexts.add(context);
     await context.clock.setFixedTime(now);
+    const page = await context.newPage();
+    if (path !== undefined) await page.goto(path);
+    return page;
+  }
+
+  /**
+   * Takes a page off the network, until `setOffline(false)` of its context. The empty page is closed, because each page tells the others
+   * of its process that the network is back, also those that are still off it.
+   */
+  async goOffline(page: Page): Promise<void> {
+    const context = page.context();
+    await this.#kept.find((kept) => kept.context === context)?.emptyPage.close();
+    await context.setOffline(true);
+  }
+
+  async #newContext(origin: string, options: BrowserContextOptions): Promise<BrowserContext> {
+    const context = await this.#browser!.newContext({
+      locale: 'en-GB',
+      timezoneId: 'UTC',
+      baseURL: origin,
+      reducedMotion: 'reduce',
+      ...options,
+    });
+    context.setDefaultTimeout(PAGE_TIMEOUT_MS);
     context.on('request', (request) => {
       if (!request.url().startsWith(`${origin}/`) && !/^(blob|data):/.test(request.url()))
         this.faults.push(`request to another origin: ${request.url()}`);
@@ -164,21 +188,14 @@ export class TestBrowser {
       if (['error', 'warning'].includes(message.type()) && !isProvoked(message))
         this.faults.push(`${message.text()} ${message.location().url}`);
     });
-    const page = await context.newPage();
-    if (path !== undefined) await page.goto(path);
-    return page;
-  }
-
-  async #newContext(baseURL: string, options: BrowserContextOptions): Promise<BrowserContext> {
-    const defaults = { locale: 'en-GB', timezoneId: 'UTC', baseURL, reducedMotion: 'reduce' } as const;
-    const context = await this.#browser!.newContext({ ...defaults, ...options });
-    context.setDefaultTimeout(PAGE_TIMEOUT_MS);
     return context;
   }
 
   /** Returns a kept context that this test does not use yet. */
   async #keptContext(origin: string): Promise<BrowserContext> {
-    const free = this.#kept.find((kept) => kept.origin === origin && !this.#contexts.has(kept.context));
+    const isFree = ({ context, emptyPage }: KeptContext) =>
+      !this.#contexts.has(context) && !emptyPage.isClosed();
+    const free = this.#kept.find((kept) => kept.origin === origin && isFree(kept));
     if (free) return free.context;
     const context = await this.#newContext(origin, {});
     const emptyPage = await context.newPage();
@@ -253,9 +270,7 @@ export class TestBrowser {
 
 /** Makes a kept context as it was when it was new. */
 async function makeNew({ context, origin, session }: KeptContext): Promise<void> {
-  await context.removeAllListeners();
   await context.unrouteAll({ behavior: 'ignoreErrors' });
-  await context.setOffline(false);
   await context.clearPermissions();
   await context.clearCookies();
   await session.send('Network.clearBrowserCache');

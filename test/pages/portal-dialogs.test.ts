@@ -48,7 +48,7 @@ test('while the dialogs are loaded, the button is busy', async () => {
 
 test('without a connection a dialog that was not loaded yet says so, and opens after the next click', async () => {
   const page = await openByKey(browser, origin, license);
-  await page.context().setOffline(true);
+  await browser.goOffline(page);
   await askButton(page).click();
   await page.getByRole('alert').getByText('You are offline. Nothing is lost').waitFor();
   await page.context().setOffline(false);

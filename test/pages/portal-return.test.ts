@@ -111,7 +111,7 @@ test('a sign-out in another tab is noticed when the holder returns, and after a 
 
 test('a portal that had no connection shows the changes of the meantime', async () => {
   const page = await openByKey(browser, origin, license);
-  await page.context().setOffline(true);
+  await browser.goOffline(page);
   await page.getByRole('status').getByText('You are offline.').waitFor();
   await releaseByStaff();
   await page.context().setOffline(false);

@@ -132,7 +132,7 @@ test('while the service is unavailable the typed text stays, and can be sent aft
   await page.getByRole('button', { name: 'Send to support' }).click();
   await page.getByRole('alert').getByText('What you typed is still here').waitFor();
   await browser.expectAccessibleLayout(page);
-  await page.context().setOffline(true);
+  await browser.goOffline(page);
   await page.getByRole('button', { name: 'Send to support' }).click();
   await page.getByRole('alert').getByText('You are offline. Nothing is lost').waitFor();
   await page.context().setOffline(false);
@@ -145,7 +145,7 @@ test('while the service is unavailable the typed text stays, and can be sent aft
 
 test('without a connection the portal shows a notice that hides no focused link, and announces when it is online again', async () => {
   const page = await openByKey(browser, origin, license);
-  await page.context().setOffline(true);
+  await browser.goOffline(page);
   const notice = page.getByRole('status').getByText('You are offline. What you see may be out of date.');
   await notice.waitFor();
   await browser.expectAccessibleLayout(page);

@@ -177,7 +177,7 @@ test('the fleet view that is opened without a connection says so, and is shown w
   await title(page, /^Find a license/).waitFor();
   const search = page.getByRole('search').getByRole('textbox');
   await search.fill('half typed');
-  await page.context().setOffline(true);
+  await browser.goOffline(page);
   await page.getByRole('link', { name: 'Fleet' }).click();
   await title(page, 'Fleet').and(page.locator(':focus')).waitFor();
   const offline = page.getByText('You are offline. Nothing is lost');

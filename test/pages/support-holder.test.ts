@@ -162,7 +162,7 @@ test('without a connection the page says so once, keeps what it shows, and loads
   await page.getByText('0 of 1 machine in use').waitFor();
   await last;
   await nextFrame(page);
-  await page.context().setOffline(true);
+  await browser.goOffline(page);
   const notice = page.getByRole('status').getByText('You are offline. What you see may be out of date.');
   await notice.waitFor();
   await browser.expectAccessibleLayout(page);
