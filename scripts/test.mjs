@@ -34,8 +34,7 @@ await command(async () => {
 /** Builds what the tests need. @param isComplete whether all tests run: they start many services, and the bundle starts faster */
 async function build(isComplete) {
   try {
-    await ensureBuilt();
-    if (isComplete) await ensureBundled();
+    await (isComplete ? ensureBundled() : ensureBuilt());
     process.env.MOORING_TEST_BUILD = isComplete ? BUNDLE : 'dist';
     await ensureWebBuilt();
     return { passed: 1, failed: 0 };

@@ -15,7 +15,7 @@ const GOALS = { start: 700, version: 200, idle: 90, steady: 110, saturated: 140 
 const STEPS = {
   boot: 'Node boots',
   modules: 'modules are loaded',
-  migrations: 'connection, check of the migrations',
+  migrations: 'connection, check of the migrations and of the key settings',
   create: 'Nest creates the modules',
   init: 'Nest initialises them',
   listen: 'the port is opened',

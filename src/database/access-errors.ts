@@ -28,16 +28,18 @@ export const NO_SCHEMA = '3F000';
 
 /** The SQLSTATE of a write to a database that accepts none. */
 export const READ_ONLY = '25006';
+/** What a lock timeout and a deadlock have in common. */
+const LOCKED = 'is busy: another transaction holds a lock that is needed';
 /** Why a database cannot be used at the moment, by SQLSTATE, with the remedy. Of other errors only the code is known. */
 const OUTAGES: Readonly<Record<string, string>> = {
   [READ_ONLY]:
     'accepts no writes (25006): if it is a standby, give its primary in DATABASE_URL, otherwise reset default_transaction_read_only (docs/operations/failover.md)',
   '53300':
     'has no free connection (53300): end other connections, or raise the limit of the server, the database or the role (docs/operations/load-and-limits.md)',
-  // A lock that was waited for too long, a deadlock, and a statement that took too long.
-  '55P03': 'is busy with the same rows (55P03): try again',
-  '40P01': 'is busy with the same rows (40P01): try again',
-  '57014': 'is busy, and has cancelled a statement (57014): try again',
+  '55P03': `${LOCKED} (55P03): try again`,
+  '40P01': `${LOCKED} (40P01): try again`,
+  '40001': 'is busy: another transaction changed the same rows (40001): try again',
+  '57014': 'is busy: it has cancelled a statement that took too long (57014): try again',
 };
 
 /** Why a server refused the role, the password, the database or a right, by SQLSTATE. `refusal` replaces the `{…}`. */

@@ -155,7 +155,8 @@ export function jobsPool(databaseUrl: string, max = 4): pg.Pool {
     connectionString: url,
     max,
     application_name: 'mooring (jobs)',
-    connectionTimeoutMillis: 5_000,
+    // A statement may wait for the connection until another one ends by its own limit.
+    connectionTimeoutMillis: JOBS_TIMEOUTS_MS.silence + 1_000,
     statement_timeout: JOBS_TIMEOUTS_MS.statement,
     keepAlive: true,
   });

@@ -24,8 +24,8 @@ export type TypedKeyHashes = readonly [key_hash: Buffer | null, previous_key_has
 
 /**
  * Derives everything that depends on LICENSE_KEY_SECRET: license keys, ids of licenses, purchases and actors, sign-in codes,
- * sign-in links, release hints, hashes of erased addresses and of previous keys, and the check value of the secret. New license
- * keys have the prefix LICENSE_KEY_PREFIX.
+ * sign-in links, challenges of passkeys, release hints, hashes of erased addresses and of previous keys, and the check value of the
+ * secret. New license keys have the prefix LICENSE_KEY_PREFIX.
  */
 export class LicenseKeys {
   readonly #secret: Buffer;

@@ -153,7 +153,6 @@ export class TestBrowser {
       isContextKept && Object.keys(options).length === 0
         ? await this.#keptContext(origin)
         : await this.#newContext(origin, options);
-    this.#contexts.add(context);
     await context.clock.setFixedTime(now);
     const page = await context.newPage();
     if (path !== undefined) await page.goto(path);
@@ -178,6 +177,7 @@ export class TestBrowser {
       reducedMotion: 'reduce',
       ...options,
     });
+    this.#contexts.add(context);
     context.setDefaultTimeout(PAGE_TIMEOUT_MS);
     context.on('request', (request) => {
       if (!request.url().startsWith(`${origin}/`) && !/^(blob|data):/.test(request.url()))
@@ -196,7 +196,10 @@ export class TestBrowser {
     const isFree = ({ context, emptyPage }: KeptContext) =>
       !this.#contexts.has(context) && !emptyPage.isClosed();
     const free = this.#kept.find((kept) => kept.origin === origin && isFree(kept));
-    if (free) return free.context;
+    if (free) {
+      this.#contexts.add(free.context);
+      return free.context;
+    }
     const context = await this.#newContext(origin, {});
     const emptyPage = await context.newPage();
     this.#kept.push({ origin, context, emptyPage, session: await context.newCDPSession(emptyPage) });
@@ -205,7 +208,9 @@ export class TestBrowser {
 
   /** Closes the pages of a test, and fails the test if one of them had a fault. */
   private async endTest(): Promise<void> {
-    for (const context of this.#contexts) {
+    const contexts = [...this.#contexts];
+    this.#contexts.clear();
+    for (const context of contexts) {
       const kept = this.#kept.find((one) => one.context === context && !one.emptyPage.isClosed());
       for (const page of context.pages().filter((one) => one !== kept?.emptyPage)) {
         // A test may still hold back a request. When its page is closed, the error of the request must not fail the next test.
@@ -215,7 +220,6 @@ export class TestBrowser {
       if (kept) await makeNew(kept);
       else await context.close();
     }
-    this.#contexts.clear();
     expect(this.faults.splice(0)).toEqual([]);
   }
 

@@ -135,9 +135,18 @@ let adminConnection: Promise<AdminClient> | undefined;
 
 function connectAsAdmin(): Promise<AdminClient> {
   const client = new pg.Client(process.env['MOORING_TEST_POSTGRES']) as AdminClient;
+  const forget = () => (adminConnection = undefined);
   // At the end of the run the server closes the connection.
-  client.on('error', () => (adminConnection = undefined));
-  return client.connect().then(() => client);
+  client.on('error', forget);
+  // The connection keeps the process alive only while a query runs.
+  client.on('drain', () => client.unref());
+  return client.connect().then(
+    () => client,
+    (error: unknown) => {
+      forget();
+      throw error;
+    },
+  );
 }
 
 /**
@@ -146,13 +155,15 @@ function connectAsAdmin(): Promise<AdminClient> {
  */
 async function executeAsAdmin(sql: string, database?: string): Promise<void> {
   const client = await (adminConnection ??= connectAsAdmin());
-  client.ref();
-  const isUsed = async () => !!database && (await client.query(SELECT_CONNECTIONS, [database])).rowCount! > 0;
+  const query = (text: string, values: unknown[] = []) => {
+    client.ref();
+    return client.query(text, values);
+  };
+  const isUsed = async () => !!database && (await query(SELECT_CONNECTIONS, [database])).rowCount! > 0;
   for (let checks = 0; checks < MAX_CHECKS && (await isUsed()); checks += 1) await pause(CHECK_INTERVAL_MS);
   // Two processes may clone the template at the same time, which PostgreSQL refuses: the lock makes the second one wait.
-  await client.query('select pg_advisory_lock(1)');
-  await client.query(sql).finally(() => client.query('select pg_advisory_unlock(1)'));
-  client.unref();
+  await query('select pg_advisory_lock(1)');
+  await query(sql).finally(() => query('select pg_advisory_unlock(1)'));
 }
 
 /** The time after which the service closes an idle connection, longer than any test. */

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { v7 as uuidv7, validate as isUuid, version } from 'uuid';
-import { Clock } from '../../core/clock.js';
+import { Clock, CLOCK_TOLERANCE_MS } from '../../core/clock.js';
 import { queryRow, type SqlConnection } from '../../database/sql.js';
 import { LicenseKeys } from '../../keys/license-keys.js';
 
 export const CHALLENGE_LIFETIME_MINUTES = 5;
+const LIFETIME_MS = CHALLENGE_LIFETIME_MINUTES * 60_000;
 
 /** A challenge of WebAuthn. */
 export interface PasskeyChallenge {
@@ -35,21 +36,25 @@ export class PasskeyChallenges {
   /**
    * Returns the challenge with the id of a cookie. For an id that `create` did not return, or with another `staffId`, it is one that no
    * passkey has signed.
-   * @returns null if there is no id, or if its time is over
+   * @returns null if there is no id, or if its time is over or too far ahead
    */
   find(id: string | undefined, staffId: string | null): PasskeyChallenge | null {
     if (id === undefined || !isUuid(id) || version(id) !== 7) return null;
-    return expiryOf(id) > this.clock.now() ? this.#derive(id, staffId) : null;
+    const age = this.clock.now().getTime() - creationTime(id);
+    return age < LIFETIME_MS && age >= -CLOCK_TOLERANCE_MS ? this.#derive(id, staffId) : null;
   }
 
-  /** Stores that a challenge was used, in the transaction that accepts its answer. @returns false if it was used before */
+  /**
+   * Stores that a challenge was used, in the transaction that accepts its answer, for as long as any instance would accept the answer
+   * again: their clocks may differ.
+   * @returns false if it was used before
+   */
   async use(transaction: SqlConnection, { id, staffId, bytes }: PasskeyChallenge): Promise<boolean> {
     const stored = await queryRow<unknown>(
       transaction,
       `insert into passkey_challenge (id, challenge, staff_id, expires_at) values ($1, $2, $3, $4)
        on conflict do nothing returning id`,
-      // An instance of the previous version finds a challenge by the id of its cookie, and would accept its answer again.
-      [bytes.toString('hex', 0, 16), bytes, staffId, expiryOf(id)],
+      [rowId(bytes), bytes, staffId, new Date(creationTime(id) + LIFETIME_MS + CLOCK_TOLERANCE_MS)],
     );
     return stored !== undefined;
   }
@@ -59,8 +64,14 @@ export class PasskeyChallenges {
   }
 }
 
-/** The first 48 bits of a UUID of version 7 are its time in milliseconds (RFC 9562, section 5.7). */
-function expiryOf(id: string): Date {
-  const createdAt = parseInt(id.replace('-', '').slice(0, 12), 16);
-  return new Date(createdAt + CHALLENGE_LIFETIME_MINUTES * 60_000);
+/** Reads the milliseconds since 1970 in the first 48 bits of a UUID of version 7 (RFC 9562, section 5.7). */
+const creationTime = (id: string) => parseInt(id.replace('-', '').slice(0, 12), 16);
+
+/**
+ * Returns the first half of a challenge as a UUID of version 0, which no version of Mooring takes from a cookie: an instance of the
+ * previous version finds a challenge by its row, and would accept the answer again.
+ */
+function rowId(bytes: Buffer): string {
+  const hex = bytes.toString('hex', 0, 16);
+  return `${hex.slice(0, 12)}0${hex.slice(13)}`;
 }
