@@ -1,5 +1,5 @@
 // Bundles the built service and its command line: node scripts/bundle.mjs, into dist-server/, which the archive has as dist/
-// (docs/decisions/0057-one-bundle-in-production.md). A checkout runs the modules of dist/ themselves, but all tests run the bundle.
+// (docs/decisions/0057-one-bundle-in-production.md). A checkout runs the modules of dist/, except in a run of all tests.
 import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';

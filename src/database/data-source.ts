@@ -147,7 +147,7 @@ export async function withMaintenanceConnection<T>(
 }
 
 /** Creates a pool for the job queue or for events, so that they never delay requests. @param max the most connections */
-export function jobsPool(databaseUrl: string, max = 4): pg.Pool {
+export function jobsPool(databaseUrl: string, max: number): pg.Pool {
   const { url, pool: options } = addressAndOptions(databaseUrl, BACKGROUND_SETTINGS);
   const pool = new SingleReleasePool({
     ...options,

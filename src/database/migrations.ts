@@ -17,6 +17,9 @@ const LOCK_INTERVAL_MS = 100;
 /** A start that has looked this often says that it waits. */
 const ATTEMPTS_BEFORE_MESSAGE = 10;
 
+/** Checks a migrated database. */
+export type DatabaseCheck = (dataSource: DataSource) => Promise<void>;
+
 /**
  * Applies the pending migrations, each once, also if several instances start together.
  * @param printMessage receives a sentence if another instance migrates for a second or longer @param signal ends this wait
@@ -28,7 +31,7 @@ export async function migrate(
   url: string,
   printMessage: (sentence: string) => void = () => undefined,
   signal?: AbortSignal,
-  check?: (dataSource: DataSource) => Promise<void>,
+  check?: DatabaseCheck,
 ): Promise<string[]> {
   const dataSource = maintenanceDataSource(url, { migrations: await migrationClasses() });
   await dataSource.initialize();

@@ -3,7 +3,7 @@ import { Config, ConfigError } from '../core/config.js';
 import { connectionErrorCode, databaseAddress, outageText } from './access-errors.js';
 import { isTemporaryDatabaseError } from './temporary-errors.js';
 import { databaseRefusal } from './migration-rights.js';
-import { migrate } from './migrations.js';
+import { migrate, type DatabaseCheck } from './migrations.js';
 
 /** The time to wait for a database that starts together with the service (docker compose, a rolling upgrade). */
 const START_TIMEOUT_MS = 30_000;
@@ -68,7 +68,7 @@ export async function migrateWhenReachable(
   url: string,
   printMessage: (sentence: string) => void,
   signal?: AbortSignal,
-  check?: Parameters<typeof migrate>[3],
+  check?: DatabaseCheck,
 ): Promise<string[]> {
   const deadline = Date.now() + START_TIMEOUT_MS;
   for (let printedReason: string | undefined; ;) {

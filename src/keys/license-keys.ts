@@ -99,7 +99,7 @@ export class LicenseKeys {
     return deriveStaffLink(this.#secret, row);
   }
 
-  /** Derives the 32 bytes of a challenge of WebAuthn. @param staffId as for `PasskeyChallenges.create` */
+  /** Derives the 32 bytes of a challenge of WebAuthn. @param staffId who registers a passkey; null for a sign-in */
   passkeyChallenge(id: string, staffId: string | null): Buffer {
     return this.#keyedHash('mooring passkey challenge v1\0', `${id}\0${staffId ?? ''}`).digest();
   }

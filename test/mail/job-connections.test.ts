@@ -29,7 +29,7 @@ function failingListen(pool: pg.Pool): Promise<() => void> {
 }
 
 test('workers that end while their LISTEN connection breaks cause no unhandled rejection', async () => {
-  const pool = jobsPool(database.url);
+  const pool = jobsPool(database.url, 4);
   const thrown: unknown[] = [];
   const listening = failingListen(pool);
   const workers = runTaskList(
@@ -54,7 +54,7 @@ test('workers that end while their LISTEN connection breaks cause no unhandled r
 });
 
 test('if a connection of the job queue is released twice, the second release has no effect', async () => {
-  const pool = jobsPool(database.url);
+  const pool = jobsPool(database.url, 4);
   const released: unknown[] = [];
   pool.on('release', () => void released.push(1));
   await new Promise<void>((resolve, reject) =>
@@ -92,7 +92,7 @@ test('a job that is aborted at the shutdown has the reason that the service was 
     signal.throwIfAborted();
   });
   worker.onApplicationBootstrap();
-  const pool = jobsPool(database.url);
+  const pool = jobsPool(database.url, 4);
   await pool.query(`select graphile_worker.add_job('aborted', '{}')`);
   await started.promise;
   await worker.beforeApplicationShutdown();
@@ -140,7 +140,7 @@ test.each(['task', 'code'])(
     const done = new EventEmitter();
     const worker = makeJobWorker(url.href);
     worker.register(task, async () => void done.emit('job'), task === 'code' ? 'sign_in_codes' : 'main');
-    const pool = jobsPool(database.url);
+    const pool = jobsPool(database.url, 4);
     try {
       worker.onApplicationBootstrap();
       for (const loseConnections of [() => undefined, () => proxy.silence()]) {

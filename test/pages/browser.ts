@@ -107,7 +107,6 @@ const SHARED_PROCESS = ['--renderer-process-limit=1', '--disable-site-isolation-
 /** A context that later tests of a file use again. */
 interface KeptContext {
   readonly origin: string;
-  readonly context: BrowserContext;
   readonly emptyPage: Page;
   /** The session in which the cache and the storage are emptied. */
   readonly session: CDPSession;
@@ -122,7 +121,7 @@ export class TestBrowser {
   readonly faults: string[] = [];
   /** The contexts of the test that is running. */
   readonly #contexts = new Set<BrowserContext>();
-  readonly #kept: KeptContext[] = [];
+  readonly #kept = new Map<BrowserContext, KeptContext>();
   #browser: Browser | undefined;
   #axe = '';
 
@@ -160,12 +159,14 @@ export class TestBrowser {
   }
 
   /**
-   * Takes a page off the network, until `setOffline(false)` of its context. The empty page is closed, because each page tells the others
-   * of its process that the network is back, also those that are still off it.
+   * Disconnects a page from the network, until `setOffline(false)` of its context, which is not kept. Its empty page is closed, because
+   * each page reports to all pages of its process that the network is back, also to a page that is still disconnected.
    */
   async goOffline(page: Page): Promise<void> {
     const context = page.context();
-    await this.#kept.find((kept) => kept.context === context)?.emptyPage.close();
+    const kept = this.#kept.get(context);
+    this.#kept.delete(context);
+    await kept?.emptyPage.close();
     await context.setOffline(true);
   }
 
@@ -193,16 +194,15 @@ export class TestBrowser {
 
   /** Returns a kept context that this test does not use yet. */
   async #keptContext(origin: string): Promise<BrowserContext> {
-    const isFree = ({ context, emptyPage }: KeptContext) =>
-      !this.#contexts.has(context) && !emptyPage.isClosed();
-    const free = this.#kept.find((kept) => kept.origin === origin && isFree(kept));
-    if (free) {
-      this.#contexts.add(free.context);
-      return free.context;
+    for (const [context, kept] of this.#kept) {
+      if (kept.origin !== origin || this.#contexts.has(context)) continue;
+      this.#contexts.add(context);
+      return context;
     }
     const context = await this.#newContext(origin, {});
     const emptyPage = await context.newPage();
-    this.#kept.push({ origin, context, emptyPage, session: await context.newCDPSession(emptyPage) });
+    this.#kept.set(context, { origin, emptyPage, session: await context.newCDPSession(emptyPage) });
+    context.once('close', () => this.#kept.delete(context));
     return context;
   }
 
@@ -211,13 +211,13 @@ export class TestBrowser {
     const contexts = [...this.#contexts];
     this.#contexts.clear();
     for (const context of contexts) {
-      const kept = this.#kept.find((one) => one.context === context && !one.emptyPage.isClosed());
+      const kept = this.#kept.get(context);
       for (const page of context.pages().filter((one) => one !== kept?.emptyPage)) {
         // A test may still hold back a request. When its page is closed, the error of the request must not fail the next test.
         await page.unrouteAll({ behavior: 'ignoreErrors' });
         await page.close();
       }
-      if (kept) await makeNew(kept);
+      if (kept) await makeNew(context, kept);
       else await context.close();
     }
     expect(this.faults.splice(0)).toEqual([]);
@@ -273,7 +273,7 @@ export class TestBrowser {
 }
 
 /** Makes a kept context as it was when it was new. */
-async function makeNew({ context, origin, session }: KeptContext): Promise<void> {
+async function makeNew(context: BrowserContext, { origin, session }: KeptContext): Promise<void> {
   await context.unrouteAll({ behavior: 'ignoreErrors' });
   await context.clearPermissions();
   await context.clearCookies();

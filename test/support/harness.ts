@@ -133,20 +133,20 @@ type AdminClient = pg.Client & { ref(): void; unref(): void };
 /** The connection of this process to the default database of the server, which all test files of the process use. */
 let adminConnection: Promise<AdminClient> | undefined;
 
-function connectAsAdmin(): Promise<AdminClient> {
+async function connectAsAdmin(): Promise<AdminClient> {
   const client = new pg.Client(process.env['MOORING_TEST_POSTGRES']) as AdminClient;
   const forget = () => (adminConnection = undefined);
   // At the end of the run the server closes the connection.
   client.on('error', forget);
   // The connection keeps the process alive only while a query runs.
   client.on('drain', () => client.unref());
-  return client.connect().then(
-    () => client,
-    (error: unknown) => {
-      forget();
-      throw error;
-    },
-  );
+  try {
+    await client.connect();
+    return client;
+  } catch (error) {
+    forget();
+    throw error;
+  }
 }
 
 /**

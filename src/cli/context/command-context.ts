@@ -48,7 +48,7 @@ export async function withDatabase<T>(
     return await withMaintenanceConnection(
       url,
       async (dataSource) => {
-        const pending = await pendingMigrations(dataSource);
+        const pending = mayMigrate ? [] : await pendingMigrations(dataSource);
         if (pending.length > 0 && !isEmbedded)
           throw new CommandError(
             `The database lacks the migrations ${pending.join(', ')}: run mooring migrate first.`,
