@@ -31,7 +31,7 @@ const violations = (...calls: Attempt[]) =>
     attempts: [...calls, attempt('/v1/manifest', 3 * MINUTE, { method: 'GET' })],
     states: [],
     log: ['heartbeat sent'],
-  }).filter((sentence) => sentence.includes('activation'));
+  }).filter((sentence) => /activation|heartbeats|retry-after/.test(sentence));
 
 describe('an activation that the machine limit refused', () => {
   const clicked = attempt('/v1/activate', 10 * MINUTE, LIMIT, true);
@@ -48,5 +48,36 @@ describe('an activation that the machine limit refused', () => {
     expect(violations(heartbeat, requested, attempt('/v1/activate', 11 * MINUTE, LIMIT))).toEqual([
       `an activation that was not asked for, at ${11 * MINUTE}`,
     ]);
+  });
+});
+
+describe('a heartbeat soon after another one', () => {
+  const first = (retry?: number) =>
+    attempt('/v1/heartbeat', 10 * MINUTE, retry === undefined ? {} : { retry_after_seconds: retry }, true);
+  const second = attempt('/v1/heartbeat', 11 * MINUTE, {});
+  const click = (answer: Partial<Received>) => attempt('/v1/activate', 10 * MINUTE + SECOND, answer, true);
+
+  test('needs a retry-after, which it observes', () => {
+    expect(violations(first(60), second)).toEqual([]);
+    expect(violations(first(), second)).toEqual(['two heartbeats within 60000 ms, without a reason']);
+    expect(violations(first(61), second)).toEqual([
+      'a retry-after of 61 s was not observed: the next call came after 60000 ms',
+    ]);
+  });
+
+  test('is not explained by the answer to an activation that a click requested and that failed', () => {
+    expect(violations(first(), click({ retry_after_seconds: 60 }), second)).toHaveLength(1);
+    expect(violations(first(60), click({}), second)).toEqual([]);
+  });
+
+  test('is not explained by the retry-after before a confirmed activation', () => {
+    expect(violations(first(60), click({ isConfirmed: true }), second)).toHaveLength(1);
+  });
+
+  test('is explained by the answer to an activation that the first one requested', () => {
+    const asking = attempt('/v1/heartbeat', 10 * MINUTE, { action: 'reactivate' });
+    const requested = (answer: Partial<Received>) => attempt('/v1/activate', 10 * MINUTE, answer);
+    expect(violations(asking, requested({ retry_after_seconds: 60 }), second)).toEqual([]);
+    expect(violations(asking, requested({}), second)).toHaveLength(1);
   });
 });

@@ -36,7 +36,9 @@ export function findViolations(run: Run): string[] {
     ...checkStart(run, heartbeats),
     ...heartbeats
       .slice(1)
-      .flatMap((call, i) => [...checkPace(heartbeats[i]!, calls[calls.indexOf(call) - 1]!, call)]),
+      .flatMap((call, i) => [
+        ...checkPace(heartbeats[i]!, findScheduling(calls.slice(0, calls.indexOf(call))), call),
+      ]),
     ...checkPauses(run),
     ...checkDailyManifest(run, manifests),
     ...calls.flatMap((call, i) => [...checkActivation(call, calls.slice(0, i))]),
@@ -64,23 +66,26 @@ function* checkStart({ start, mustCallService }: Run, heartbeats: Attempt[]): Ge
     yield 'a restart after seven days sent no heartbeat at once';
 }
 
+/** Finds the last call that set the time of the next heartbeat: an activation that a click requested does so only if it succeeds. */
+function findScheduling(calls: readonly Attempt[]): Attempt {
+  return calls.findLast(
+    (call, i) =>
+      call.path === '/v1/heartbeat' || call.received?.isConfirmed || isRequested(call, calls[i - 1]),
+  )!;
+}
+
 /**
  * Checks that two consecutive heartbeats are at least five hours apart, unless the user or the service asked for an earlier one.
- * @param previousCall the call before the second heartbeat: the first heartbeat, or an activation
+ * @param scheduling the call that set the time of the second heartbeat: the first heartbeat, or an activation
  */
-function* checkPace(
-  previousHeartbeat: Attempt,
-  previousCall: Attempt,
-  heartbeat: Attempt,
-): Generator<string> {
+function* checkPace(previousHeartbeat: Attempt, scheduling: Attempt, heartbeat: Attempt): Generator<string> {
   const gap = heartbeat.when - previousHeartbeat.when;
   if (heartbeat.isUserInitiated || gap > 5 * HOUR) return;
   const { action, body } = previousHeartbeat.received ?? {};
   // After a problem with the action `fix`, the client repeats the heartbeat at once, without telemetry.
   const isRepetition = action === 'fix' && body!['telemetry'] && !heartbeat.received?.body?.['telemetry'];
   if (isRepetition && gap <= CALLS_TIMEOUT_MS) return;
-  // The `retry-after` of the last answer applies: to the previous heartbeat, or to the activation that its answer asked for.
-  const retry_after_seconds = previousCall.received?.retry_after_seconds;
+  const retry_after_seconds = scheduling.received?.retry_after_seconds;
   if (heartbeat.status === 'needs_network') {
     if (gap < 30 * SECOND) yield `repeated a call after ${gap} ms while it waited for the network`;
   } else if (retry_after_seconds === undefined) yield `two heartbeats within ${gap} ms, without a reason`;
