@@ -98,7 +98,8 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   async beforeApplicationShutdown(): Promise<void> {
     const [startedAt, completedBefore] = [performance.now(), this.#completedJobs];
-    this.#shutdown.abort();
+    // graphile-worker keeps the signal in memory. An error, the default reason, would keep this instance too, by its stack.
+    this.#shutdown.abort('shutdown');
     // `gracefulShutdown` rejects for a pool that has already ended.
     const shutdowns = Object.values(this.#workerPools).map(async (workerPool) =>
       workerPool.gracefulShutdown(),

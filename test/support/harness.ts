@@ -270,7 +270,7 @@ export class Service {
     const url = `http://127.0.0.1:${address.port}`;
     const service = new Service(url, databaseUrl, dataDir, app, clock, logged, database);
     service.#closing.push(
-      () => app.close(),
+      () => service.app.close(),
       () => database.end(),
     );
     if (created) service.#closing.push(created.drop);
