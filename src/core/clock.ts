@@ -29,7 +29,7 @@ export class Clock {
 
   /**
    * Whether the wall clock has moved ahead of the monotonic clock by more than an hour (docs/decisions/0030). The first
-   * call stores the offset of the two clocks; in a service, the retention run at the start usually makes this call.
+   * call stores the offset of the two clocks; in a service, the retention job usually makes this call at the start.
    * A changed offset is accepted when it has lasted for as long as the change: a change of 8 hours after 8 hours, a
    * change of a year after a year or at a restart.
    */

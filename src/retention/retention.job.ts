@@ -1,9 +1,12 @@
 import { BeforeApplicationShutdown, Injectable, OnApplicationBootstrap } from '@nestjs/common';
 import { Cron } from '@nestjs/schedule';
+import { DataSource } from 'typeorm';
+import { Clock } from '../core/clock.js';
 import { AppLogger } from '../core/logger.js';
 import { waitAtShutdown } from '../core/shutdown-wait.js';
 import { withTimeout } from '../database/timeout.js';
 import { ErasureService } from '../erasure/erasure.service.js';
+import { hasRecentRun } from './finished-runs.js';
 import { RetentionService, type RetentionReport } from './retention.service.js';
 
 /** Time limit of `RetentionService.run`, and of the erasures after it: a connection lost without an error blocks no later run. */
@@ -11,7 +14,7 @@ const STEP_TIMEOUT_MS = 30 * 60_000;
 
 /**
  * Runs the retention five minutes after midnight (UTC) and every hour after that, so that an outage at midnight delays it by
- * an hour and not by a day. It also runs at start, to catch up on runs that were missed while no instance was running.
+ * an hour and not by a day. It also runs at the start of an instance, unless one has run it within the last hour.
  * After each run, also after a failed one, it carries out the erasure requests that are due, in case their own job
  * failed.
  */
@@ -22,12 +25,14 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
   constructor(
     private readonly retention: RetentionService,
     private readonly erasures: ErasureService,
+    private readonly dataSource: DataSource,
+    private readonly clock: Clock,
     private readonly log: AppLogger,
   ) {}
 
   // The run is not awaited, because it may take long and the start of the server must not wait for it.
   onApplicationBootstrap(): void {
-    this.run();
+    this.start(true);
   }
 
   // A run that takes longer ends with the process. Each step can be interrupted; the next run repeats it.
@@ -42,7 +47,12 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
 
   @Cron('0 5 * * * *', { timeZone: 'UTC' })
   run(): void {
-    this.#running ??= this.runOnce().finally(() => (this.#running = undefined));
+    this.start(false);
+  }
+
+  /** Starts a run, if none is in progress. @param isFirst whether the instance is starting */
+  private start(isFirst: boolean): void {
+    this.#running ??= this.runOnce(isFirst).finally(() => (this.#running = undefined));
   }
 
   private logReport({
@@ -59,9 +69,10 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
     for (const { table, error } of failed) this.log.failed('retention failed', error, { table });
   }
 
-  private async runOnce(): Promise<void> {
+  private async runOnce(isFirst: boolean): Promise<void> {
     // After a failure the next hourly run tries again. If runs keep failing, the age of the data causes a warning.
     await this.runStep('retention run failed', async () => {
+      if (isFirst && (await hasRecentRun(this.dataSource, this.clock))) return;
       const report = await this.retention.run();
       if (report) this.logReport(report);
     });

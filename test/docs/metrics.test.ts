@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
+import { RetentionService } from '../../src/retention/retention.service.js';
 import { openapi } from '../support/http/openapi.js';
 import { createDatabase, Service } from '../support/harness.js';
 import { labelsOf, scrapeText } from '../support/http/scrape.js';
@@ -46,6 +47,8 @@ const { json } = await service.activate(await service.issue());
 await service.heartbeat(json.token, { telemetry: { uptime_hours: 1 } });
 await service.call('GET', '/health/ready');
 await service.call('POST', '/portal/api/session/code', { email: 'ada@example.com' });
+// The run creates the partition of the row.
+await service.app.get(RetentionService).run();
 await service.sql(`insert into telemetry (id, received_on) values (gen_random_uuid(), '2026-11-01')`);
 await service.sql(`update activation set ended_at = now(), ended_reason = 'released'`);
 const served = metricsIn(await scrapeText(service));

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
 import { MetricsService } from '../../src/monitoring/metrics/metrics.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
+import { RetentionService } from '../../src/retention/retention.service.js';
 import { waitForJobs } from '../erasure/harness.js';
 import { createDatabase, Service } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
@@ -26,6 +27,8 @@ test('without data no age of data and no deadline is shown, and no mail, warning
 });
 
 test('the age of the oldest data is shown in days, and not shown without data', async () => {
+  // The run creates the partition of the row of `telemetry`.
+  await service.app.get(RetentionService).run();
   await service.sql(`insert into telemetry_inbox (id, received_on) values
     (gen_random_uuid(), '2026-11-20'), (gen_random_uuid(), '2026-11-17')`);
   await service.sql(`insert into telemetry (id, received_on) values (gen_random_uuid(), '2026-11-01')`);

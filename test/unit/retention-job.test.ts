@@ -1,5 +1,7 @@
 import { Writable } from 'node:stream';
 import { beforeEach, expect, jest, test } from '@jest/globals';
+import type { DataSource } from 'typeorm';
+import { Clock } from '../../src/core/clock.js';
 import { AppLogger } from '../../src/core/logger.js';
 import type { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionJob } from '../../src/retention/retention.job.js';
@@ -26,7 +28,8 @@ const [INFO, ERROR] = [30, 50];
 
 let logged: Record<string, unknown>[];
 let calls: string[];
-beforeEach(() => void ([logged, calls] = [[], []]));
+let hasRecentRun: boolean;
+beforeEach(() => void ([logged, calls, hasRecentRun] = [[], [], false]));
 
 function jobOf(
   retain: () => Promise<RetentionReport | null>,
@@ -37,7 +40,8 @@ function jobOf(
   });
   const retention = { run: () => (calls.push('retention'), retain()) } as unknown as RetentionService;
   const erasures = { runDue: () => (calls.push('erasures'), erase()) } as unknown as ErasureService;
-  return new RetentionJob(retention, erasures, new AppLogger('info', sink));
+  const database = { query: async () => [{ is_recent: hasRecentRun }] } as unknown as DataSource;
+  return new RetentionJob(retention, erasures, database, new Clock(), new AppLogger('info', sink));
 }
 
 /** The first call never ends; the later ones return the result. */
@@ -130,4 +134,15 @@ test('there is one run at a time, and a shutdown waits for it', async () => {
   resolve(REPORT);
   await closing;
   expect(calls).toEqual(['retention', 'erasures']);
+});
+
+test('a start soon after a run does not repeat it, but carries out the erasures that are due', async () => {
+  const job = jobOf(async () => REPORT);
+  hasRecentRun = true;
+  job.onApplicationBootstrap();
+  await job.whenIdle();
+  expect(calls).toEqual(['erasures']);
+  job.run();
+  await job.whenIdle();
+  expect(calls).toEqual(['erasures', 'retention', 'erasures']);
 });

@@ -19,6 +19,7 @@ export default async function setUp() {
   const template = new URL(server.url);
   template.pathname = '/mooring_template';
   await migrate(template.href);
+  await recordRetentionRuns(template.href);
   process.env.MOORING_TEST_POSTGRES = server.url;
   // All processes of the service and the command line compile the same modules, so they share a cache.
   process.env.MOORING_TEST_COMPILE_CACHE = join(directory, 'compiled');
@@ -30,4 +31,22 @@ export default async function setUp() {
     await server.stop();
     await rm(directory, { recursive: true, force: true });
   };
+}
+
+/**
+ * Records retention runs shortly before the times at which tests start services, by the clock of the system and by the default one
+ * of the tests. A start then runs none, which would take longer than all else.
+ */
+async function recordRetentionRuns(url) {
+  const client = new pg.Client(url);
+  await client.connect();
+  for (const [index, at] of [new Date(Date.now() - 60_000), new Date('2026-11-20T12:59:00Z')].entries()) {
+    // The id is lower than that of each later run, by which tests find the last one.
+    const id = `00000000-0000-7000-8000-00000000000${index}`;
+    await client.query(
+      'insert into retention_run (id, as_of, started_at, finished_at) values ($1, $2, $2, $2)',
+      [id, at],
+    );
+  }
+  await client.end();
 }
