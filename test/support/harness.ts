@@ -17,6 +17,7 @@ import { poolOf } from '../../src/database/data-source.js';
 import { isTemporaryDatabaseError } from '../../src/database/temporary-errors.js';
 import { createApp } from '../../src/http/create-app.js';
 import { MetricsService } from '../../src/monitoring/metrics/metrics.service.js';
+import { WarningsService } from '../../src/monitoring/warnings/warnings.service.js';
 import { AppLogger } from '../../src/core/logger.js';
 import { LIMITS } from '../../src/http/limits/load-limits.js';
 import { LicensesService, type LicenseChange, type NewLicense } from '../../src/licenses/licenses.service.js';
@@ -259,6 +260,8 @@ export class Service {
     // start, which is waited for.
     for (const job of app.get(SchedulerRegistry).getCronJobs().values()) await job.stop();
     await app.get(RetentionJob).whenIdle();
+    // The start reads what the warnings are derived from. They must not be those from before what a test changes.
+    await app.get(WarningsService).readWarnings();
     const server = app.getHttpServer();
     // Node's client notices the end of an idle connection late if the event loop was stalled, and the client of a test shares
     // the loop with the service: the service must not close an idle connection while a request on it is being sent.
