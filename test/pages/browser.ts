@@ -136,7 +136,8 @@ export class TestBrowser {
 
   private async open(): Promise<void> {
     const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-    this.#axe = await readFile(axe, 'utf8');
+    // Chromium receives a script in half the time if it has ASCII characters only. This one has 17 others, in strings.
+    this.#axe = (await readFile(axe, 'utf8')).replace(/[^\0-\x7f]/g, escapeCharacter);
     const { args = [], ...options } = JSON.parse(process.env['MOORING_TEST_CHROMIUM']!) as LaunchOptions;
     this.#browser = await profiled('starting a browser', () =>
       chromium.launch({ ...options, args: [...args, ...SHARED_PROCESS], timeout: PAGE_TIMEOUT_MS }),
@@ -271,6 +272,9 @@ export class TestBrowser {
     expect({ width, overflow }).toEqual({ width, overflow: 0 });
   }
 }
+
+/** Returns the escape sequence of a character in a string of JavaScript. */
+const escapeCharacter = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 /** Makes a kept context as it was when it was new. */
 async function makeNew(context: BrowserContext, { origin, session }: KeptContext): Promise<void> {
