@@ -42,6 +42,8 @@ export class ServerProcess {
   readonly child: ChildProcess;
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   readonly #wrote = new EventEmitter();
+  /** Whether the process has ended and all its output has arrived. */
+  #hasEnded = false;
 
   constructor(
     environment: Record<string, string>,
@@ -60,7 +62,7 @@ export class ServerProcess {
     const args = ['--disable-warning=ExperimentalWarning', ...limits, ...nodeArguments, main];
     const env = { ...baseEnvironment(), ...environment };
     const stdio = ['ignore', stdout ?? 'pipe', 'pipe', ...(hasIpc ? ['ipc' as const] : [])] as const;
-    // The shell replaces itself by the program, so its process id is that of the service.
+    // The shell replaces itself with the program (`exec`), so its process id is that of the service.
     const limited = ['-c', `ulimit -n ${descriptors}; exec "$0" "$@"`, process.execPath, ...args];
     const [program, all] = descriptors === undefined ? [process.execPath, args] : ['sh', limited];
     this.child = spawn(program, all, { cwd: folder, env, stdio: [...stdio] });
@@ -74,6 +76,7 @@ export class ServerProcess {
     // After the exit and the end of the streams all output has arrived. `close` is not emitted after the IPC channel is closed.
     const ends = streams.map((stream) => once(this.child[stream]!, 'end'));
     this.exited = Promise.all([once(this.child, 'exit'), ...ends]).then(([[code, signal]]) => {
+      this.#hasEnded = true;
       this.#wrote.emit('text');
       return { code: code as number | null, signal: signal as NodeJS.Signals | null };
     });
@@ -83,12 +86,13 @@ export class ServerProcess {
     return this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** Waits until the output matches a pattern. @throws Error with the last output if the process ends before */
+  /** Waits until the output matches a pattern. @throws Error with the end of standard error if the process ends first */
   async waitForOutput(stream: 'stdout' | 'stderr', pattern: RegExp): Promise<RegExpExecArray> {
     for (;;) {
       const found = pattern.exec(this[stream]);
       if (found) return found;
-      if (!this.isRunning)
+      // The last output may arrive after the exit of the process.
+      if (this.#hasEnded)
         throw new Error(
           `The process ended before its output matched ${pattern}: ${this.stderr.slice(-2000)}`,
         );
