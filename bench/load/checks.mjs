@@ -40,7 +40,9 @@ export async function checkAnswers(servers, { activations, ring, settings, manif
       }
       const answers = (kind) => REQUEST_KINDS[kind].servers.includes(server.name);
       if (answers('heartbeat')) await checkForgedToken(send, activations[1]);
-      if (answers('activate_new')) await checkUnknownLicense(send, activations[1]);
+      if (!answers('activate_new')) continue;
+      await checkUnknownLicense(send, activations[1]);
+      await checkInvalidHint(send, activations[1]);
     } catch (error) {
       throw new ScriptError(`The server "${server.name}" gives a wrong response: ${error.message}`);
     }
@@ -65,6 +67,19 @@ async function checkUnknownLicense(send, { license_key }) {
   };
   const unknown = await send(post('/v1/activate', body));
   deepStrictEqual([unknown.status, JSON.parse(unknown.text).code], [404, 'license_not_found']);
+}
+
+/** Checks that the server refuses a label that PostgreSQL cannot store. */
+async function checkInvalidHint(send, { license_key, email }) {
+  const body = {
+    license_key,
+    email,
+    machine_id: '0'.repeat(64),
+    hostname_hint: 'a\0b',
+    app_version: '0.9.0',
+  };
+  const invalid = await send(post('/v1/activate', body));
+  deepStrictEqual([invalid.status, JSON.parse(invalid.text).code], [422, 'invalid_request']);
 }
 
 /** Replaces the values that differ from one request to the next, so that two responses can be compared. */

@@ -1,3 +1,4 @@
+// Activation and heartbeat of the server "idiomatic" (idiomatic.ts), as in the guides of NestJS and TypeORM.
 import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import {
@@ -15,6 +16,7 @@ import { DataSource, IsNull, Repository } from 'typeorm';
 import { v4 as uuidv4, v7 as uuidv7 } from 'uuid';
 import { hostnameHintField } from '../../../src/fields/hostname-hint.js';
 import { rfc3339, utcDay } from '../../../src/core/clock.js';
+import { Invalid } from '../../../src/core/field.js';
 import { problem } from '../../../src/http/problems/problem.js';
 import { readTelemetry, TELEMETRY_NAMES } from '../../../src/telemetry/telemetry.fields.js';
 import { licenseKeyHash } from '../../../src/keys/license-key.js';
@@ -40,7 +42,10 @@ class ActivateDto {
   @IsString() @Matches(VERSION) app_version!: string;
 }
 
-const factsOf = (license: License) => ({ ...license, purchase_state: license.purchase?.state ?? null });
+const toLicenseState = (license: License) => ({
+  ...license,
+  purchase_state: license.purchase?.state ?? null,
+});
 
 @Controller('v1/heartbeat')
 export class HeartbeatController {
@@ -58,7 +63,7 @@ export class HeartbeatController {
     const activation = await this.activations.findOne({ where: { id: claims.sub }, relations });
     if (!activation) throw problem('token_invalid');
     const { license } = activation;
-    checkLicense(factsOf(license), app_version, now, activation.ended_at);
+    checkLicense(toLicenseState(license), app_version, now, activation.ended_at);
     const { expires_at } = license;
     const answer = tokenResponseFor(
       { activation_id: activation.id, license_id: license.id, machine: claims.mch, expires_at },
@@ -80,7 +85,8 @@ export class ActivationController {
   async activate(@Body() request: ActivateDto, @Res({ passthrough: true }) reply: FastifyReply) {
     const key = readLicenseKey(request.license_key);
     const email = canonicalEmail(request.email);
-    if (!key || !email) throw problem('invalid_request');
+    const hostname_hint = hostnameHintField.parse(request.hostname_hint);
+    if (!key || !email || hostname_hint instanceof Invalid) throw problem('invalid_request');
     const now = new Date();
     const machine_id = Buffer.from(request.machine_id, 'hex');
     const { license, activation, count, created } = await this.dataSource.transaction(async (manager) => {
@@ -90,7 +96,7 @@ export class ActivationController {
         lock: { mode: 'pessimistic_write', tables: ['license'] },
       });
       if (!license) throw problem('license_not_found');
-      checkLicense(factsOf(license), request.app_version, now);
+      checkLicense(toLicenseState(license), request.app_version, now);
       const active = { license: { id: license.id }, ended_at: IsNull() };
       const existing = await manager.findOne(Activation, { where: { ...active, machine_id } });
       const count = await manager.count(Activation, { where: active });
@@ -100,7 +106,7 @@ export class ActivationController {
         id: uuidv7(),
         license,
         machine_id,
-        hostname_hint: hostnameHintField.parse(request.hostname_hint) as string | null,
+        hostname_hint,
         app_version: request.app_version,
         activated_at: now,
         released_by_holder: false,
@@ -113,10 +119,14 @@ export class ActivationController {
     const machine = machineDigest(machine_id);
     const tokenData = { activation_id: activation.id, license_id: license.id, machine, expires_at };
     const { license: shown, ...answer } = tokenResponseFor(tokenData, now);
-    const { id, hostname_hint } = activation;
+    const { id } = activation;
     return {
       ...answer,
-      activation: { id, activated_at: rfc3339(activation.activated_at), hostname_hint },
+      activation: {
+        id,
+        activated_at: rfc3339(activation.activated_at),
+        hostname_hint: activation.hostname_hint,
+      },
       license: { ...shown, machines_allowed, machines_in_use: count },
     };
   }

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import { hostnameHintField } from '../../../src/fields/hostname-hint.js';
 import { rfc3339, utcDay } from '../../../src/core/clock.js';
+import { Invalid } from '../../../src/core/field.js';
 import { problem } from '../../../src/http/problems/problem.js';
 import { readTelemetry, TELEMETRY_NAMES } from '../../../src/telemetry/telemetry.fields.js';
 import { licenseKeyHash } from '../../../src/keys/license-key.js';
@@ -48,11 +49,13 @@ async function activate(body, reply) {
   const email = canonicalEmail(body.email);
   if (!key || !email || !/^[0-9a-f]{64}$/i.test(body.machine_id) || !isVersion(body.app_version))
     throw problem('invalid_request');
+  const hostname_hint = hostnameHintField.parse(body.hostname_hint);
+  if (hostname_hint instanceof Invalid) throw problem('invalid_request');
   const machineId = Buffer.from(body.machine_id, 'hex');
   const client = await pool.connect();
   try {
     await client.query('begin');
-    const response = await activateMachine(client, { key, email, machineId }, body, reply);
+    const response = await activateMachine(client, { ...body, key, email, machineId, hostname_hint }, reply);
     await client.query('commit');
     return response;
   } catch (error) {
@@ -63,7 +66,8 @@ async function activate(body, reply) {
   }
 }
 
-async function activateMachine(client, { key, email, machineId }, { hostname_hint, app_version }, reply) {
+async function activateMachine(client, request, reply) {
+  const { key, email, machineId, hostname_hint, app_version } = request;
   const now = new Date();
   const [license] = (
     await client.query(
@@ -90,11 +94,11 @@ async function activateMachine(client, { key, email, machineId }, { hostname_hin
   ).rows;
   if (existing) return activationResponse(license, existing, count, machineId, now);
   if (count >= license.machines_allowed) throw problem('machine_limit_reached', {});
-  const created = { id: uuidv7(), activated_at: now, hostname_hint: hostnameHintField.parse(hostname_hint) };
+  const created = { id: uuidv7(), activated_at: now, hostname_hint };
   await client.query(
     `insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
      values ($1, $2, $3, $4, $5, $6)`,
-    [created.id, license.id, machineId, created.hostname_hint, app_version, now],
+    [created.id, license.id, machineId, hostname_hint, app_version, now],
   );
   reply.code(201);
   return activationResponse(license, created, count + 1, machineId, now);
