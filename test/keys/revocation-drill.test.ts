@@ -92,6 +92,9 @@ test('keys revoke --dry-run counts active machines by how their licenses changed
   expect(text.stdout).toContain(
     'Both changed      1 on a license whose key and e-mail address both changed\n',
   );
+  expect(text.stdout).toContain(
+    '\nEach of these machines activates again by itself after the revocation,\nat its next heartbeat',
+  );
   expect(text.stdout).not.toContain('may be refused');
   expect([await listKeys(), await readActivations()]).toEqual(before);
 });
@@ -126,7 +129,10 @@ test('a license whose replaced key was not recorded is counted separately, with 
   expect(await dryRun(active)).toMatchObject({ activations: 5, key_replaced: 0, key_not_recorded: 1 });
   const { stdout } = await revoke(active, '--dry-run');
   expect(stdout).toContain(
-    '\n1 of these machines may be refused, and stop 7 days after their last heartbeat',
+    "\nExcept the machines in the row 'Key not recorded', each machine activates again by itself after the revocation,\n",
+  );
+  expect(stdout).toContain(
+    '\nA machine in that row may be refused, and then stops 7 days after its last heartbeat',
   );
   for (const { license_id, key_hash, replaced_at } of deleted) {
     await service.sql('insert into replaced_key values ($1, $2, $3)', [license_id, key_hash, replaced_at]);

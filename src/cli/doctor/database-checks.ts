@@ -131,8 +131,8 @@ async function checkContent(context: CommandContext, report: Report): Promise<vo
   const manifests = await loadManifestService(context);
   const warnings = await createWarningsService(context, manifests);
   const texts = warnings.derive(await warnings.readState());
-  // A contradiction is a failure here, because a setting must be corrected. A wrong secret or prefix was reported before, as a failure
-  // too.
+  // A contradiction is a failure here, because a setting must be corrected. A wrong secret or prefix is among these texts too.
+  // `checkSecret` has reported it, and `Report` skips a repeated sentence.
   const contradictions = findManifestContradictions(manifests.live, context.config);
   for (const text of texts) if (!contradictions.includes(text)) report.warn('warning', text);
   for (const text of contradictions) report.fail('manifest', new ConfigError(text));
@@ -169,7 +169,7 @@ export async function checkReplica(config: Config, report: Report): Promise<void
     ).catch(() => null);
     if (primary !== null && replica!.id !== primary.id)
       throw new ConfigError(
-        'DATABASE_READ_URL leads to a replica of another server: give one of DATABASE_URL.',
+        'DATABASE_READ_URL leads to a replica of another server: give a replica of the server in DATABASE_URL.',
       );
     // This fails where heartbeats would, such as without the right to read a column.
     await queryPrepared(pool, { name: 'read activations', text: READ_ACTIVATIONS, values: [[]] });

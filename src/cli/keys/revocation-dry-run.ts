@@ -81,14 +81,19 @@ export function affectedText({ kid, state }: KeySummary, affected: AffectedCount
     ],
     ['Key not recorded', `${notRecorded} on a license whose replaced key was not recorded`],
   ];
+  const machines =
+    notRecorded > 0
+      ? "Except the machines in the row 'Key not recorded', each machine"
+      : 'Each of these machines';
   return [
     aligned(counts),
     '',
-    'After the revocation each of these machines activates again by itself, at its next heartbeat, with the key and the',
-    'address that it has stored. It keeps its activation, and the application continues to run.',
+    `${machines} activates again by itself after the revocation,`,
+    'at its next heartbeat, with the key and the address that it has stored. It keeps its activation, and the application',
+    'continues to run.',
     ...(notRecorded > 0
       ? [
-          `${notRecorded} of these machines may be refused, and stop 7 days after their last heartbeat: ask their holders to enter their new license key before the revocation.`,
+          'A machine in that row may be refused, and then stops 7 days after its last heartbeat: ask its holder to enter the new license key before the revocation.',
         ]
       : []),
     'Nothing is changed: this was a dry run.',
