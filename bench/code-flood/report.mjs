@@ -34,13 +34,14 @@ export function report(
 Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:code-flood -- --rate ${rate} --rounds ${rounds} --seconds ${seconds} --write\`: ${rounds} rounds of ${seconds} seconds without
 the flood and ${seconds} seconds with it. The flood has ${formatCount(rate)} requests for codes a second, alternately for made-up addresses and for
 those of ${formatCount(licenses)} licenses. The load has ${heartbeatsPerSecond} heartbeats a second all the time, and the mail server takes ${mailDelayMs} ms for each mail.
+During the flood a purchase is reported after each second but the last; each one causes a mail with a license key.
 
 ${describeMachine(version)} Load of the machine: ${describeLoad()}.
 ${describeErrors(describeWrongResponses([...quiet, ...flood], allCodes))}
 
 - Of the requests for codes, ${formatCount(countAccepted(allCodes))} were accepted, ${formatCount(tooMany)} were answered with 429 and ${formatCount(unavailable)} with 503. In total ${formatCount(mails)} mails were sent.
 - Mails with a license key arrived after ${formatTime(quantile(keys, 0.5))} (median of ${keys.length}) and after ${formatTime(keys.at(-1))} at the latest; the goal is at most ${formatTime(MAX_KEY_MAIL_MS)}: ${reachedOrMissed(keys.at(-1) <= MAX_KEY_MAIL_MS)}.
-- The request of a holder who had signed in with a license key was answered with ${codeMail.status}${codeMail.ms === null ? '' : `, and the code arrived after ${formatTime(codeMail.ms)}`}.
+- The request for a sign-in code by a holder who had signed in with a license key was answered with ${codeMail.status}${codeMail.ms === null ? '' : `, and the code arrived after ${formatTime(codeMail.ms)}`}.
 - The median heartbeat took ${ratio.toFixed(2)} times as long as without the flood (median of the rounds); the goal is at most ${MAX_HEARTBEAT_RATIO} times: ${reachedOrMissed(ratio <= MAX_HEARTBEAT_RATIO)}.
 - Each request for a code took the service ${formatTime((processor(flood) - processor(quiet)) / countAnswered(flood.map(({ codes }) => codes)))} of processor time, including the purchases and the mails.
 

@@ -31,7 +31,8 @@ export class ExpectedState {
   /** The number of telemetry rows that a response reported as stored, and of rows that may be stored or not. */
   telemetry = { stored: 0, unconfirmed: 0 };
   /** The lowest and the highest manifest sequence that may be published now. */
-  sequences = [1, 1];
+  lowestSequence = 1;
+  highestSequence = 1;
   /** The real time since which the service and the database are available; Infinity while they are not. */
   availableSince = { service: 0, database: 0 };
 

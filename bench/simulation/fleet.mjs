@@ -157,7 +157,7 @@ export class Fleet {
     const held = this.#states.held[client];
     const before = {
       ...this.#context.checker.beginRequest(client),
-      lowestSequence: this.#expected.sequences[0],
+      lowestSequence: this.#expected.lowestSequence,
     };
     const etag = this.#etags[held];
     const response = await this.#context.connections.send(

@@ -9,7 +9,7 @@ import { post } from '../load/requests.mjs';
 import { VERSIONS } from './fleet.mjs';
 import { ACTIVATION, PURCHASE } from './expected-state.mjs';
 
-/** The percentage of purchases that are refunded, and of clients whose machine support releases. */
+/** The percentage of purchases that are refunded, and of clients whose machine is released by support. */
 const REFUNDED_PERCENT = 1;
 const RELEASED_PERCENT = 0.5;
 const CONCURRENT_REQUESTS = 4;
@@ -44,7 +44,7 @@ export class Vendor {
   /** Inserts the staff member whose token releases machines. */
   static async insertStaff(client) {
     await client.query(`insert into staff values ($1, 'support@example.com', 'support', now())`, [STAFF_ID]);
-    // The simulated time begins at a midnight that may have passed while PostgreSQL started.
+    // The token is dated a day back: if midnight passes while PostgreSQL starts, the simulated time begins before now().
     await client.query(
       `insert into staff_token values ($1, $1, $2, now() - interval '1 day', now() + interval '90 days')`,
       [STAFF_ID, createHash('sha256').update(STAFF_TOKEN).digest()],
@@ -93,12 +93,11 @@ export class Vendor {
   async publish({ processes, folder, environment: { settings, publisher, liveManifest } }) {
     const file = join(folder, 'manifest.json');
     writeFileSync(file, JSON.stringify(await makeManifest(publisher, VERSIONS[1], liveManifest)));
-    const { sequences } = this.#expected;
-    sequences[1] = 2;
+    this.#expected.highestSequence = 2;
     // The image at the address in the manifest does not exist, so `--no-fetch` skips its download.
     const command = [join(root, 'dist/cli.js'), 'manifest', 'publish', '--no-fetch', file];
     await processes.runCommand(command, settings);
-    sequences[0] = 2;
+    this.#expected.lowestSequence = 2;
   }
 
   /** Draws random numbers below `count` with a property: `percent` percent of `count` and at least two, or all that it finds. */

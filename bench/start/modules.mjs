@@ -1,5 +1,5 @@
 // Reports the loaded modules: node --import ./bench/start/modules.mjs dist/main.js. On the message `modules` the process sends the
-// number of modules and the characters of their sources, by package.
+// number of modules and the bytes of their sources, by package.
 import { registerHooks } from 'node:module';
 
 const packages = {};
@@ -8,9 +8,9 @@ registerHooks({
     const result = nextLoad(url, context);
     const [, name = url.startsWith('node:') ? 'Node' : 'Mooring'] =
       /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url) ?? [];
-    const entry = (packages[name] ??= { modules: 0, characters: 0 });
+    const entry = (packages[name] ??= { modules: 0, bytes: 0 });
     entry.modules += 1;
-    entry.characters += result.source?.length ?? 0;
+    entry.bytes += Buffer.byteLength(result.source ?? '');
     return result;
   },
 });

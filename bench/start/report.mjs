@@ -122,7 +122,7 @@ function moduleRows(results) {
     return [
       name,
       formatCount(sum(entries.map((entry) => entry.modules))),
-      formatBytes(sum(entries.map(({ characters }) => characters))),
+      formatBytes(sum(entries.map(({ bytes }) => bytes))),
     ];
   });
   return [['loaded before it is ready', 'modules', 'source'], ...rows];
@@ -130,11 +130,8 @@ function moduleRows(results) {
 
 function largestPackages(packages) {
   return Object.entries(packages)
-    .toSorted(([, a], [, b]) => b.characters - a.characters)
+    .toSorted(([, a], [, b]) => b.bytes - a.bytes)
     .slice(0, LISTED_PACKAGES)
-    .map(
-      ([name, { modules, characters }]) =>
-        `${name} ${(characters / 2 ** 20).toFixed(2)} (${modules} modules)`,
-    )
+    .map(([name, { modules, bytes }]) => `${name} ${(bytes / 2 ** 20).toFixed(2)} (${modules} modules)`)
     .join(', ');
 }
