@@ -10,7 +10,7 @@ import { explain, wrongMembers } from './explain.js';
 import { MachineName } from './machine-name.js';
 import { messages } from './messages.js';
 import { mailCode, signInByCode } from './portal-api.js';
-import { hasPlaceForWaitingMachine, newMachine, waitingMachine } from './release-link.js';
+import { activationSinceHint, hasPlaceForWaitingMachine, waitingMachine } from './release-link.js';
 
 interface Props {
   /** The hint in the URL with which the application opened the page. */
@@ -28,11 +28,11 @@ export function SignInToFreeAPlace({ hint, onSignedIn, onOther }: Props) {
   const [sentTo, setSentTo] = useState<string>();
   const { busy, error, run } = useAction((thrown) => ({
     text: explain(thrown),
-    isLinkEnded: wrongMembers(thrown).includes('hint'),
+    isHintRefused: wrongMembers(thrown).includes('hint'),
   }));
   const mail = () => mailCode({ hint });
   const other = (
-    <Button kind={error?.isLinkEnded ? 'primary' : 'link'} onClick={onOther}>
+    <Button kind={error?.isHintRefused ? 'primary' : 'link'} onClick={onOther}>
       {messages.freeAPlace.other}
     </Button>
   );
@@ -61,7 +61,7 @@ export function SignInToFreeAPlace({ hint, onSignedIn, onOther }: Props) {
       {error && <Notice kind="danger">{error.text}</Notice>}
       <div class="actions">
         <Button
-          kind={error?.isLinkEnded ? 'plain' : 'primary'}
+          kind={error?.isHintRefused ? 'plain' : 'primary'}
           busy={busy}
           onNear={() => void preload()}
           onClick={() => void start()}
@@ -90,7 +90,7 @@ const isReleaseRequested = ({ activations }: HolderLicense) =>
  * nothing once a place is free, because the headline of the page says so.
  */
 export function NextStep({ license }: { license: HolderLicense }) {
-  const activation = newMachine(license);
+  const activation = activationSinceHint(license);
   const next =
     license.self_releases_left > 0
       ? messages.freeAPlace.releaseOne

@@ -37,8 +37,8 @@ const issuedAt = (hint: string) => Number(hint.split('.')[1]) * 1000 - LIFETIME_
 /** Whether the application opened the page for a machine that waits for a place of this license. */
 export const hasWaitingMachine = ({ id }: Pick<HolderLicense, 'id'>) => releaseHint()?.split('.')[0] === id;
 
-/** The machine that was activated since the service made the hint, so that no place has to be freed for it any more. */
-export function newMachine({ activations }: HolderLicense): HolderActivation | undefined {
+/** The activation since the service made the hint, so that no place has to be freed any more; undefined if there is none. */
+export function activationSinceHint({ activations }: HolderLicense): HolderActivation | undefined {
   const hint = releaseHint();
   if (hint === null) return undefined;
   return activations.find(
@@ -48,4 +48,4 @@ export function newMachine({ activations }: HolderLicense): HolderActivation | u
 
 /** Whether a place of the license is free for the machine that the application could not activate. */
 export const hasPlaceForWaitingMachine = (license: HolderLicense) =>
-  hasWaitingMachine(license) && isUsable(license) && freePlaces(license) > 0 && !newMachine(license);
+  hasWaitingMachine(license) && isUsable(license) && freePlaces(license) > 0 && !activationSinceHint(license);

@@ -14,7 +14,7 @@ import { FindView, EMPTY_SEARCH, withLicense } from '../find/find-view.js';
 import { keepSearchText, takeSearchText } from '../find/kept-search.js';
 import { LazyFleetView } from '../fleet/lazy-fleet-view.js';
 import { HolderView } from '../holder/holder-view.js';
-import { parseHolderList } from '../holder/holder-list.js';
+import { parseLicenseListQuery } from '../holder/holder-list.js';
 import { LicenseView } from '../license/license-view.js';
 import { problemText } from '../parts/problem-text.js';
 import { useAction } from '../../shared/forms/action.js';
@@ -112,7 +112,7 @@ function Views({
         />
       );
     case 'holder':
-      return <HolderView key={id} id={id} list={parseHolderList(details)} />;
+      return <HolderView key={id} id={id} list={parseLicenseListQuery(details)} />;
     case 'requests':
       return <RequestsView load={queues.requests} />;
     case 'erasures':

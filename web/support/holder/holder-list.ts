@@ -5,8 +5,11 @@ import { messages } from '../messages.js';
 type StatusFilter = LicenseLine['status'] | 'all';
 type Sort = keyof typeof messages.holder.sorts;
 
-/** What of the licenses of a holder is shown. It is a part of the route, so that going back shows the same list again. */
-export interface HolderList {
+/**
+ * Which licenses of a holder are listed, in which order, and from which page on. It is a part of the route, so that going back
+ * shows the same list again.
+ */
+export interface LicenseListQuery {
   readonly status: StatusFilter;
   readonly sort: Sort;
   /** The `next_cursor` of the page before; empty for the first page. */
@@ -16,7 +19,11 @@ export interface HolderList {
 /**
  * Reads the parts of the route after the license id. An unknown status or order counts as absent; any cursor is kept.
  */
-export function parseHolderList([status = '', sort = '', cursor = '']: readonly string[]): HolderList {
+export function parseLicenseListQuery([
+  status = '',
+  sort = '',
+  cursor = '',
+]: readonly string[]): LicenseListQuery {
   const { statuses, sorts } = messages.holder;
   return {
     status: Object.hasOwn(statuses, status) ? (status as StatusFilter) : 'all',
@@ -25,11 +32,11 @@ export function parseHolderList([status = '', sort = '', cursor = '']: readonly 
   };
 }
 
-export const holderHref = (id: string, { status, sort, cursor }: HolderList) =>
+export const holderHref = (id: string, { status, sort, cursor }: LicenseListQuery) =>
   hrefOf('holder', id, status, sort, cursor);
 
-/** The path of the API for a list. */
-export function holderPath(id: string, { status, sort, cursor }: HolderList): string {
+/** The API path that returns these licenses of the holder. */
+export function holderPath(id: string, { status, sort, cursor }: LicenseListQuery): string {
   const query = new URLSearchParams({
     sort,
     ...(status !== 'all' && { status }),

@@ -11,7 +11,7 @@ import type { HolderLicensesPage } from '../../shared/api/api-types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 import { HolderFacts } from './holder-facts.js';
-import { holderHref, holderPath, type HolderList } from './holder-list.js';
+import { holderHref, holderPath, type LicenseListQuery } from './holder-list.js';
 import { HolderTable } from './holder-table.js';
 
 const texts = messages.holder;
@@ -19,14 +19,14 @@ const texts = messages.holder;
 interface Props {
   /** The id of one of the licenses. The address of the holder is in no URL, because a browser keeps URLs in its history. */
   readonly id: string;
-  readonly list: HolderList;
+  readonly list: LicenseListQuery;
 }
 
 /** All licenses of one holder, in pages. */
 export function HolderView({ id, list }: Props) {
   const load = useLoad<HolderLicensesPage>(holderPath(id, list));
   useRowShortcuts();
-  const show = (change: Partial<HolderList>) =>
+  const show = (change: Partial<LicenseListQuery>) =>
     (location.hash = holderHref(id, { ...list, cursor: '', ...change }));
   useEffect(() => {
     // A link to another part of the list is removed with the part that it belongs to, and with it the focus.
@@ -87,7 +87,7 @@ export function HolderView({ id, list }: Props) {
 }
 
 /** How many licenses the list has, and how many of them this page shows. */
-function captionOf({ counts, licenses }: HolderLicensesPage, { status }: HolderList): string {
+function captionOf({ counts, licenses }: HolderLicensesPage, { status }: LicenseListQuery): string {
   const total =
     status === 'all' ? Object.values(counts).reduce((sum, count) => sum + count, 0) : counts[status];
   const all = plural(total, messages.find.found);
