@@ -29,7 +29,7 @@ export function table(url: string, results: readonly Result[]): string {
     }
     const { mark, color } = STYLES[entry.result];
     lines.push(`  ${paint(color, mark)} ${entry.title}`);
-    // A reason that several checks in a row share is printed once.
+    // A reason that several unchecked checks in a row of one group share is printed once.
     const isRepeated =
       entry.result === 'not_checked' && entry.why === previous?.why && entry.group === previous?.group;
     if (entry.why && !isRepeated)

@@ -1,6 +1,9 @@
 /** Counts values by upper bounds, and computes their sum. A metric is computed from it at each scrape. */
 export class Histogram {
-  /** One count for each bound, and one for larger values. Each value is counted once, at the smallest bound that is not below it. */
+  /**
+   * One count for each bound, and one for larger values. Each value is counted once, at the smallest bound that is not below
+   * it.
+   */
   readonly counts: number[];
   /** The sum of all values. */
   sum = 0;

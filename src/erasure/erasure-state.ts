@@ -5,8 +5,8 @@ import { queryOne } from '../database/sql.js';
 import { readTombstones } from './erased-ids.js';
 
 /**
- * The time for which backups are kept (docs/operations/backups.md#backup-retention). Older lines of TOMBSTONE_FILE may be
- * removed.
+ * The time for which backups are kept (docs/operations/backups.md#backup-retention). TOMBSTONE_FILE consists of blocks, one for
+ * each erasure or cancellation. Blocks older than this may be removed.
  */
 const MAX_BACKUP_AGE_DAYS = 30;
 /** Operators remove older blocks every six months, so that none is kept for longer than this (docs/privacy.md#erasure). */

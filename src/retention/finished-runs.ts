@@ -8,7 +8,10 @@ import { queryOne, type SqlConnection } from '../database/sql.js';
  */
 export const hasFinished = (now: `$${number}`): string => `finished_at is not null and started_at <= ${now}`;
 
-/** Whether a run without a failure has started within the last hour, on any instance; false if the clock has jumped ahead. */
+/**
+ * Whether a run for its own start time (no `--as-of`) began within the last hour and has finished without a failure, on any
+ * instance; false if the clock has jumped ahead.
+ */
 export async function hasRecentRun(database: SqlConnection, clock: Clock): Promise<boolean> {
   if (clock.hasJumpedAhead()) return false;
   const { is_recent } = await queryOne<{ is_recent: boolean }>(

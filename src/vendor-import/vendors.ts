@@ -21,7 +21,10 @@ export interface ExportFormat {
   /** The columns of each field. The first one that is not empty counts; of `status` all count. */
   readonly columns: Readonly<Partial<Record<ImportField, readonly string[]>>>;
   readonly flags?: readonly Flag[];
-  /** The columns that say whether the order was refunded. A file may have none of them, or not for each row. `--map` of `status` replaces them. */
+  /**
+   * The columns that say whether the order was refunded. A file may have none of them, or not for each row. `--map` of `status`
+   * replaces them.
+   */
   readonly refundColumns?: readonly string[];
   /** Whether an empty cell of `machines_allowed` means any number of machines. */
   readonly isEmptyLimitUnlimited?: boolean;

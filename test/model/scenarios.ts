@@ -66,7 +66,8 @@ const template = (
   });
 
 const singleBatch = template(fc.nat(1)).map((only) => [only]);
-// Concurrent commands are about the same license, except reports, which are about the second one, and erasures.
+// Concurrent commands are about the same license, except reports, which are about the second one, erasures, which are about an
+// address, and retention runs, which are about all licenses.
 const concurrentBatch = fc
   .nat(1)
   .chain((licenseIndex) =>
@@ -102,9 +103,10 @@ const optionalOpening = fc.option(
   { freq: 5, nil: [] },
 );
 
-// The last batches of a concurrent scenario make the second license valid, and then send its refund with two activations that
-// wait for it. A refund ends the activations before it, so no order explains a machine that is active after it. Any other
-// restriction would be explained by the order in which the activation comes first.
+// The last batches of a concurrent scenario make the second license valid, and then send its refund with two activations. The
+// activations wait for the lock of the license behind the refund. A refund ends all earlier activations, so a machine that is
+// active afterwards is an error in every order of the commands. With a suspension, for example, the order with the activation
+// first would be valid.
 const fixedTemplate = (kind: Kind, pick: number): fc.Arbitrary<CommandTemplate> =>
   fc.constant({ kind, licenseIndex: 1, pick, secondPick: 0, isUnusual: false });
 const finalActivation = fc.nat(3).chain((machine) => fixedTemplate('activate', machine));

@@ -17,7 +17,7 @@ test('the time limits of production let each answer to a client go out within 2 
   expect(LIMITS.replica + LIMITS.telemetry).toBeLessThan(LIMITS.answer);
 });
 
-test('the connections of requests have these time limits', () => {
+test('the connections of requests have the time limits of REQUEST_TIMEOUTS_MS', () => {
   expect(requestDataSourceOptions('postgres://h/d').extra).toMatchObject({
     connectionTimeoutMillis: REQUEST_TIMEOUTS_MS.connection,
     statement_timeout: REQUEST_TIMEOUTS_MS.statement,

@@ -12,8 +12,8 @@ export interface Unusual {
 }
 
 /**
- * Asks the terminal to confirm something unusual by typing its name, so that no one confirms by pressing a key without reading. A
- * wrong name ends the command.
+ * Asks the user at the terminal to confirm something unusual by typing its name, so that no one confirms by pressing a key
+ * without reading. A wrong name ends the command.
  * @throws CommandError that names the option if there is no terminal, or if another text is typed
  */
 export async function confirm({ sentence, name, option }: Unusual): Promise<void> {

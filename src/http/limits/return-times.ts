@@ -22,10 +22,11 @@ export class ReturnTimes {
    */
   next(now: number, perSecond: number, random: number): number {
     const at = Math.max(this.#lastAt, now + MIN_SECONDS * 1000) + 1000 / perSecond;
-    // No request returns later than the longest time, also if an overload of many hours refuses more than return in it.
+    // No request returns later than the longest time. This also holds if an overload of many hours refuses more requests than can
+    // return within MAX_SECONDS.
     this.#lastAt = Math.min(at, now + (MAX_SECONDS + 1) * 1000);
     const seconds = (this.#lastAt - now) / 1000;
-    // All times up to the longest one are then in use.
+    // All times up to the longest one are taken, so this request gets a random one.
     if (seconds > MAX_SECONDS) return Math.floor(MIN_SECONDS + (MAX_SECONDS - MIN_SECONDS) * random);
     // Rounded up or down at random, so that requests between two whole seconds stay evenly spread.
     return Math.floor(seconds + random);

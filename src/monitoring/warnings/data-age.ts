@@ -26,7 +26,10 @@ export interface DataAges {
    * null if no row has been due for more than a day.
    */
   readonly overdue: Readonly<Record<string, string | null>>;
-  /** The end of the last retention run for its own day; null before the first one. Runs for another day (`--as-of`) do not count. */
+  /**
+   * The end of the last retention run for its own day; null before the first one. Runs for another day (`--as-of`) do not
+   * count.
+   */
   readonly retention_finished: Date | null;
   /** When the database was created. */
   readonly database_since: Date;
@@ -62,8 +65,9 @@ const AGES = `
                    order by started_at desc limit 1), '{}') as failed`;
 
 /**
- * Reads the age of the data instead of the success of jobs, because every kind of failure makes data too old. Rows are deleted
- * within an hour after they are due. They count as overdue a day after they are due, because an outage can last for hours.
+ * Reads the age of the data, and not only the results of retention runs, because every kind of failure makes data too old. Rows
+ * are deleted within an hour after they are due. They count as overdue a day after they are due, because an outage can last for
+ * hours.
  * @param now the service's clock, which decides what is due
  */
 export async function readDataAges(
