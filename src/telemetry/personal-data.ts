@@ -125,7 +125,7 @@ function containsIPv6(part: string): boolean {
   const parts = part.split(/(?<!:):(?!:)/);
   return parts.some((_, from) => {
     const rest = parts.slice(from, from + MAX_IPV6_PARTS);
-    return IPV6.test(rest[0]!) && rest.some((_each, to) => isIPv6(rest.slice(0, to + 1).join(':')));
+    return IPV6.test(rest.join(':')) && rest.some((_each, to) => isIPv6(rest.slice(0, to + 1).join(':')));
   });
 }
 
