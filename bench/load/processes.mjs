@@ -134,7 +134,8 @@ export function readServerTime(pid) {
       total += ms;
       if (readFileSync(`/proc/${child}/cmdline`, 'utf8').startsWith('postgres: startup')) replay += ms;
     }
-    return { total, replay };
+    // A child that ended before the list of children was read is in neither, so all times are read again.
+    return readTimes(pid).endedChildren === endedChildren ? { total, replay } : readServerTime(pid);
   } catch (error) {
     // A child has ended between two reads, so the next attempt finds its time with the ended ones.
     if (['ENOENT', 'ESRCH'].includes(error.code) && existsSync(`/proc/${pid}`)) return readServerTime(pid);
