@@ -225,7 +225,7 @@ function isStale(lock) {
     const pid = Number(readFileSync(lock, 'utf8'));
     process.kill(pid, 0);
     // A zombie has ended as well; a container may never remove it. Without /proc this throws ENOENT.
-    return / Z \d+ /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1).startsWith('Z ');
   } catch (error) {
     return error.code === 'ESRCH';
   }

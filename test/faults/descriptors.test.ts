@@ -17,7 +17,7 @@ const faulted = await FaultedService.start(postgres.url, { descriptors: MAX_DESC
 
 /** Reads the processor time that a process has used, in milliseconds. The kernel counts it in hundredths of a second. */
 function readProcessorTimeMs(pid: number): number {
-  const [, fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1);
   const [user, system] = fields!.split(' ').slice(11, 13).map(Number);
   return (user! + system!) * 10;
 }

@@ -20,8 +20,8 @@ export function everyProcess(): Running[] {
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
       try {
-        // After the command in brackets come the state and the parent.
-        const [, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+        // After the command in brackets, which may contain brackets itself, come the state and the parent.
+        const [, parent] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ');
         return { pid: Number(pid), parent: Number(parent) };
       } catch {
         return []; // The process has ended meanwhile.

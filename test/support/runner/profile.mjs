@@ -81,7 +81,7 @@ function cpuOf(pid) {
   if (!existsSync(file)) return { own: 0, children: 0 };
   // After the command in brackets, the 12th and 13th fields are the user and system time of the process, the next two those of
   // its children.
-  const fields = readFileSync(file, 'utf8').split(') ')[1].split(' ').slice(11, 15);
+  const fields = readFileSync(file, 'utf8').split(') ').at(-1).split(' ').slice(11, 15);
   const [user, system, ...children] = fields.map((ticks) => Number(ticks) / TICKS_PER_SECOND);
   return { own: user + system, children: children[0] + children[1] };
 }
