@@ -1,9 +1,11 @@
+import { spawn } from 'node:child_process';
 import { generateKeyPairSync, randomBytes, type KeyObject } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import type { Finding } from '../../src/cli/doctor/report.js';
@@ -14,10 +16,12 @@ import { nextManifest } from '../../src/manifest/manifest.rules.js';
 import { SmtpServer } from '../mail/smtp-server.js';
 import { makeCertificate } from '../support/certificate.js';
 import { createDatabase, Service, connect } from '../support/harness.js';
-import { Terminal, type Run } from '../support/processes/cli-harness.js';
+import { CLI, Terminal, type Run } from '../support/processes/cli-harness.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
-import { freePort, MAIN } from '../support/processes/server-process.js';
+import { baseEnvironment, freePort, MAIN } from '../support/processes/server-process.js';
 import { query } from '../support/databases/replica-harness.js';
+
+const isRoot = process.getuid!() === 0;
 
 // No output may contain this text.
 const SECRET = 'canary-secret-5f1c';
@@ -84,7 +88,6 @@ test('with right settings every line is ok or a warning, and the exit code is 0'
     'port',
   ]);
   // The tests run PostgreSQL as its superuser. No service listens and no mail server is configured.
-  const isRoot = process.getuid!() === 0;
   expect(names('warn')).toEqual([...(isRoot ? ['user'] : []), 'mail server', 'role', 'public URL']);
   for (const { text } of checks) expect(text).toMatch(/^[^\n]+\.$/);
 });
@@ -303,6 +306,31 @@ describe('a wrong setting is one line with the remedy, and the exit code is 2:',
     expect(code).toBe(2);
     expect(failures.map(({ check }) => check)).toEqual(['settings', 'settings', 'settings']);
   });
+});
+
+test('a DATA_DIR in which no file can be opened is a wrong setting', async () => {
+  const DATA_DIR = terminal.file('closed');
+  mkdirSync(DATA_DIR, { mode: 0o600 });
+  const command = [process.execPath, CLI, 'doctor', '--json'];
+  // Root could open a file in it nevertheless.
+  if (isRoot) command.unshift('setpriv', '--bounding-set=-dac_override,-dac_read_search');
+  const env = { ...baseEnvironment(), ...production, DATA_DIR };
+  const child = spawn(command[0]!, command.slice(1), {
+    cwd: terminal.dir,
+    env,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const ended = once(child, 'close');
+  const { checks } = (await json(child.stdout)) as { checks: Finding[] };
+  const failures = checks.filter(({ status }) => status === 'fail');
+  expect(failures).toEqual([
+    {
+      status: 'fail',
+      check: 'data folder',
+      text: `DATA_DIR cannot be used, because ${DATA_DIR} cannot be written (EACCES): give the user of the service access, or set another path.`,
+    },
+  ]);
+  expect(await ended).toEqual([2, null]);
 });
 
 test('settings that do not fit the live manifest are named, by mooring status too', async () => {

@@ -11,7 +11,10 @@ import { CommandError } from '../terminal/output.js';
 import type { Report } from './report.js';
 
 const MIB = 1024 * 1024;
-/** With less free space, files in DATA_DIR may soon not be written: the embedded database, `outbox`, the default TOMBSTONE_FILE. */
+/**
+ * Free space below which doctor warns, and below which it fails: writes to DATA_DIR (the embedded database, `outbox`, the default
+ * TOMBSTONE_FILE) may soon fail.
+ */
 const [WARNING_MIB, FAILURE_MIB] = [1024, 100];
 
 /** Checks whether the web pages are built. */
@@ -83,11 +86,13 @@ async function requireWritable(setting: string, path: string, kind: 'file' | 'fo
       `${setting} cannot be used, because ${target} cannot be written (${reason}): give the user of the service access, or set another path.`,
     );
   };
-  await access(target, constants.R_OK | constants.W_OK).catch(({ code }: NodeJS.ErrnoException) =>
+  const isFolder = (await stat(target)).isDirectory();
+  const { R_OK, W_OK, X_OK } = constants;
+  // Without X_OK no file of a folder can be opened or created.
+  await access(target, isFolder ? R_OK | W_OK | X_OK : R_OK | W_OK).catch(({ code }: NodeJS.ErrnoException) =>
     refuse(code),
   );
   // Above a path that does not exist yet, there must be a folder.
-  const isFolder = (await stat(target)).isDirectory();
   if (isFolder !== (kind === 'folder' || target !== path)) refuse(isFolder ? 'EISDIR' : 'ENOTDIR');
 }
 
