@@ -568,8 +568,11 @@ describe('a wrong use is refused in one sentence', () => {
   });
 
   test.each([
-    ['[{"key": "A"},', /ends before this JSON value is complete/],
-    ['{"data": [', /ends before this JSON value is complete/],
+    ['[{"key": "A"},', /\.json: the file ends before the list is complete\.$/m],
+    ['[{"key": "A"},\n{"key":', /line 2: the file ends before this JSON value is complete/],
+    ['{"data": [', /line 1: the file ends before this JSON value is complete/],
+    ['{"key": "A"},\n{"key": "B"}]', /line 2: this \] ends a list that does not begin in the file/],
+    ['{"key": "A"}]\n[{"key": "B"}', /line 1: this \] ends a list that does not begin in the file/],
     ['[{"a": 1}, oops]', /this is not JSON, or not a list/],
     ['{"a": nope}', /line 1: this is not JSON/],
   ])('JSON that is cut off or wrong: %s', async (content, sentence) => {

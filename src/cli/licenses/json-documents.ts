@@ -10,9 +10,10 @@ export interface JsonDocument {
 }
 
 /**
- * Reads the JSON values of a file one after the other: pages of an API that were saved one behind the other, JSON Lines, or the
- * items of one list. The values are parsed one at a time, so the memory does not grow with the file.
- * @throws CommandError if the text is not JSON or no list of objects, or if a value is too large or incomplete
+ * Reads the JSON values of a file one after the other: concatenated pages of an API, JSON Lines, or the items of one list. They are
+ * parsed one at a time, so the memory does not grow with the file.
+ * @throws CommandError if the text is not JSON, if it contains other values than objects, if a value is too large or incomplete, or
+ * if the beginning or the end of a list is missing
  */
 export async function* jsonDocuments(
   chunks: AsyncIterable<string>,
@@ -22,15 +23,20 @@ export async function* jsonDocuments(
   for await (const chunk of chunks) {
     for (const { line, text } of splitter.add(chunk)) yield { line, value: parsed(text, path, line) };
     if (splitter.hasOtherText) throw new CommandError(`${path}: this is not JSON, or not a list of objects.`);
+    if (splitter.strayEndLine !== undefined)
+      throw new CommandError(
+        `${path}, line ${splitter.strayEndLine}: this ] ends a list that does not begin in the file; check that the file is complete.`,
+      );
     if (splitter.waitingCharacters > MAX_DOCUMENT_CHARACTERS)
       throw new CommandError(
-        `${path}, line ${splitter.line}: this value is too large; save the pages of the list one behind the other.`,
+        `${path}, line ${splitter.line}: this value is too large; save each page of the list, and concatenate the pages.`,
       );
   }
-  if (splitter.isIncomplete)
+  if (splitter.isInObject)
     throw new CommandError(
       `${path}, line ${splitter.line}: the file ends before this JSON value is complete.`,
     );
+  if (splitter.isInList) throw new CommandError(`${path}: the file ends before the list is complete.`);
 }
 
 /** `JSON.parse` with the third parameter of its reviver, which the types of TypeScript lack. */
@@ -56,6 +62,8 @@ class Splitter {
   line = 1;
   /** Whether there is text outside the objects and the list. */
   hasOtherText = false;
+  /** The line of the first `]` that ends no list; undefined without one. */
+  strayEndLine: number | undefined;
   #text = '';
   #depth = 0;
   #isInString = false;
@@ -68,9 +76,14 @@ class Splitter {
     return this.#text.length;
   }
 
-  /** Whether an object, or the list around the objects, has no end so far. */
-  get isIncomplete(): boolean {
-    return this.#depth > 0 || this.#openLists > 0;
+  /** Whether an object has no end so far. */
+  get isInObject(): boolean {
+    return this.#depth > 0;
+  }
+
+  /** Whether a list around the objects has no end so far. */
+  get isInList(): boolean {
+    return this.#openLists > 0;
   }
 
   *add(chunk: string): Generator<{ line: number; text: string }> {
@@ -85,7 +98,7 @@ class Splitter {
       } else if (this.#depth === 0 && /[^\s,[\]{\uFEFF]/.test(character)) {
         this.hasOtherText = true;
       } else if (this.#depth === 0 && /[[\]]/.test(character)) {
-        this.#openLists += character === '[' ? 1 : -1;
+        this.#countList(character);
       } else if (character === '"') {
         this.#isInString = true;
       } else if (character === '{') {
@@ -104,5 +117,11 @@ class Splitter {
       }
     }
     if (start >= 0) this.#text += chunk.slice(start);
+  }
+
+  /** Counts the beginning or the end of a list around the objects. */
+  #countList(bracket: string): void {
+    this.#openLists += bracket === '[' ? 1 : -1;
+    if (this.#openLists < 0) this.strayEndLine ??= this.#currentLine;
   }
 }
