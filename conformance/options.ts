@@ -69,7 +69,8 @@ function parseArguments(args: readonly string[]) {
 function parseBaseUrl(text: string): string {
   const url = URL.parse(text.trim());
   if (!url || !/^https?:$/.test(url.protocol)) throw new UsageError('--url must be an http or https URL.');
-  if (url.search || url.hash || url.username || url.password)
+  // An empty query or fragment is in `href` alone, and would end the path of each request.
+  if (/[?#]/.test(url.href) || url.username || url.password)
     throw new UsageError('--url must have no user, no query and no fragment.');
   return url.href.replace(/\/+$/, '');
 }

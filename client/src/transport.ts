@@ -96,8 +96,10 @@ export class Transport {
         (response.status >= 300 && response.status < 400 && response.status !== 304)
       )
         return noAnswer('redirect', received);
-      const text = await readBounded(response);
-      if (text === undefined) return noAnswer('answer too large', received);
+      const bytes = await readBounded(response);
+      if (bytes === undefined) return noAnswer('answer too large', received);
+      const text = decodeUtf8(bytes);
+      if (text === undefined) return noAnswer('answer not UTF-8', received);
       return {
         kind: 'answer',
         status: response.status,
@@ -117,7 +119,8 @@ function checkBaseUrl(baseUrl: string): string {
   const url = new URL(baseUrl);
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url)))
     throw new Error('baseUrl must be https, or http on a loopback address');
-  if (url.username || url.password || url.search || url.hash)
+  // An empty query or fragment is in `href` alone, and would end the path of each call.
+  if (url.username || url.password || /[?#]/.test(url.href))
     throw new Error('baseUrl must hold no credential, query or fragment');
   return url.href.replace(/\/+$/, '');
 }
@@ -145,8 +148,9 @@ function requestOf(call: Call, signal: AbortSignal): RequestInit {
   return { ...request, body: JSON.stringify(call.body) };
 }
 
-async function readBounded(response: Reply): Promise<string | undefined> {
-  if (!response.body) return '';
+/** Reads the body. @returns undefined if it is too large */
+async function readBounded(response: Reply): Promise<Uint8Array | undefined> {
+  if (!response.body) return new Uint8Array();
   const reader = response.body.getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -160,7 +164,15 @@ async function readBounded(response: Reply): Promise<string | undefined> {
     }
     chunks.push(value);
   }
-  return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+  return Buffer.concat(chunks);
+}
+
+function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
 }
 
 export function noAnswer(reason: string, received: Received = NOTHING): NoAnswer {

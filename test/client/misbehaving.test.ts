@@ -60,7 +60,7 @@ const EXPECTED: Record<keyof typeof NO_ANSWERS, [string, NoUpdateReason, number?
   'a stop without a code': [notAnAnswer(403), 'unreachable'],
   'a stop whose code is a number': [notAnAnswer(403), 'unreachable'],
   'a stop in a list': [notAnAnswer(403), 'unreachable'],
-  'invalid UTF-8': ['cut answer', 'unreachable'],
+  'invalid UTF-8': ['answer not UTF-8', 'unreachable'],
   'an empty answer': [notAnAnswer(200), 'malformed'],
   'an answer that is too large': ['answer too large', 'unreachable'],
   'a stop that is too large': ['answer too large', 'unreachable'],

@@ -131,7 +131,7 @@ describe('over a connection of its own', () => {
     ['HTTP/1.1 200 OK\nx: ' + 'y'.repeat(17_000) + '\n\n', { code: 'HPE_HEADER_OVERFLOW' }],
     ['', { code: 'ECONNRESET' }],
     ['no HTTP\n\n', { code: 'HPE_INVALID_CONSTANT' }],
-  ])('an answer that is none ends with an error: %j', async (answer, cause) => {
+  ])('bytes from which no final HTTP response can be read end with an error: %j', async (answer, cause) => {
     await expect(request(await raw(answer))).rejects.toMatchObject({ cause });
   });
 
@@ -187,7 +187,7 @@ describe('over a connection of its own', () => {
   test('a heartbeat and a read of the manifest share neither a connection nor a session', async () => {
     const { cert, key } = makeCertificate('127.0.0.1');
     const connections: { isHttp2: boolean; isResumed: boolean }[] = [];
-    // A front that ends TLS for the service can offer HTTP/2, with which one connection carries all calls.
+    // A reverse proxy that terminates TLS can offer HTTP/2, with which one connection carries all calls.
     const server = createSecureServer({ cert, key, allowHTTP1: true }, (_request, response) =>
       response.writeHead(404).end(),
     );
@@ -236,6 +236,13 @@ async function serveRaw(listener: (socket: Socket) => void): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
+/** Makes one call over this `fetch`. */
+function callManifest(fetch: Fetch, baseUrl: string) {
+  const { clock, timers } = new FakeTime();
+  const dependencies = { fetch, clock, timers, signal: new AbortController().signal };
+  return new Transport(baseUrl, dependencies).call({ method: 'GET', path: '/v1/manifest' });
+}
+
 describe('the base address', () => {
   test.each([
     'http://license.example',
@@ -245,6 +252,9 @@ describe('the base address', () => {
     'https://:p@x',
     'https://x/?q=1',
     'https://x/#h',
+    'https://x?',
+    'https://x/a?',
+    'https://x/a#',
     'ftp://localhost',
     'http://localhost.evil.example',
     'http://evil-localhost',
@@ -254,6 +264,15 @@ describe('the base address', () => {
     const computer = await Computer.make();
     await expect(computer.open({ baseUrl })).rejects.toThrow(/baseUrl/);
   });
+
+  test.each(['http://localhost:1', 'http://127.100.20.3', 'http://[::1]:8080', 'https://x.example/a//'])(
+    '%s is accepted, and slashes at its end are removed',
+    async (baseUrl) => {
+      const urls: string[] = [];
+      await callManifest(async (url) => (urls.push(url), new Response()), baseUrl);
+      expect(urls).toEqual([`${baseUrl.replace(/\/+$/, '')}/v1/manifest`]);
+    },
+  );
 
   test('may have a path, which is the prefix of each call', async () => {
     const urls: (string | undefined)[] = [];
@@ -269,11 +288,7 @@ describe('the base address', () => {
 
 describe('an answer', () => {
   const LIMIT_BYTES = 256 * 1_024;
-  const call = (fetch: Fetch, baseUrl = 'https://license.example') => {
-    const { clock, timers } = new FakeTime();
-    const dependencies = { fetch, clock, timers, signal: new AbortController().signal };
-    return new Transport(baseUrl, dependencies).call({ method: 'GET', path: '/v1/manifest' });
-  };
+  const call = (fetch: Fetch) => callManifest(fetch, 'https://license.example');
   const answered = (body: string | Uint8Array<ArrayBuffer>, init?: ResponseInit) =>
     call(async () => new Response(body, init));
 
@@ -314,7 +329,10 @@ describe('an answer', () => {
       reason: 'answer too large',
       hasResponse: true,
     });
-    expect(await answered(new Uint8Array([0xff]))).toMatchObject({ reason: 'cut answer', hasResponse: true });
+    expect(await answered(new Uint8Array([0xff]))).toMatchObject({
+      reason: 'answer not UTF-8',
+      hasResponse: true,
+    });
   });
 
   test.each([
@@ -358,15 +376,6 @@ describe('an answer', () => {
       retry_after_seconds: undefined,
     });
   });
-
-  test.each(['http://localhost:1', 'http://127.100.20.3', 'http://[::1]:8080', 'https://x.example/a//'])(
-    'may come from the base URL %s, without its slashes at the end',
-    async (baseUrl) => {
-      const urls: string[] = [];
-      await call(async (url) => (urls.push(url), new Response()), baseUrl);
-      expect(urls).toEqual([`${baseUrl.replace(/\/+$/, '')}/v1/manifest`]);
-    },
-  );
 });
 
 test('a problem is handed to the caller with its members', async () => {

@@ -93,6 +93,17 @@ describe('a service that follows the contract', () => {
   });
 });
 
+test.each(['https://x/?q=1', 'https://x/a?', 'https://x/a#', 'https://u@x'])(
+  'the command refuses the base URL %s',
+  async (url) => {
+    const { code, stderr } = await run(PROGRAM, ...optionsFor(url));
+    expect([code, stderr]).toEqual([
+      2,
+      '--url must have no user, no query and no fragment. --help lists the options.\n',
+    ]);
+  },
+);
+
 describe('rules that cannot be decided are not checked, and do not count as failed', () => {
   test('with a license at its machine limit, the refusal is checked, and rules that need an activation are not', async () => {
     const usedUp = await service.issue({ machines_allowed: 1 });

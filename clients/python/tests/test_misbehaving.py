@@ -45,7 +45,7 @@ EXPECTED: Dict[str, Tuple[str, str, Optional[float]]] = {
     "a stop without a code": (not_an_answer(403), "unreachable", None),
     "a stop whose code is a number": (not_an_answer(403), "unreachable", None),
     "a stop in a list": (not_an_answer(403), "unreachable", None),
-    "invalid UTF-8": ("cut answer", "unreachable", None),
+    "invalid UTF-8": ("answer not UTF-8", "unreachable", None),
     "an empty answer": (not_an_answer(200), "malformed", None),
     "an answer that is too large": ("answer too large", "unreachable", None),
     "a stop that is too large": ("answer too large", "unreachable", None),

@@ -262,6 +262,9 @@ class Limits(ServerTest):
             "https://:password@license.example",
             "https://license.example?a",
             "https://license.example#a",
+            "https://license.example?",
+            "https://license.example/a?",
+            "https://license.example/a#",
             "https://",
             "https://license.example:65536",
             "https://license.example:https",
@@ -357,7 +360,7 @@ class Limits(ServerTest):
     def test_compressed_bodies(self) -> None:
         """No compression is offered, and a compressed body is no answer."""
         body = b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\n\r\n\x1f\x8b\x08\x00"
-        self.assertEqual(self.reason(self.transport(f"http://127.0.0.1:{self.serve(_send(body))}")), "cut answer")
+        self.assertEqual(self.reason(self.transport(f"http://127.0.0.1:{self.serve(_send(body))}")), "answer not UTF-8")
         self.assertIn(b"accept-encoding: identity\r\n", self.requests[0].lower())
 
     def test_endless_headers(self) -> None:

@@ -31,12 +31,12 @@ def check_base_url(base_url: str) -> SplitResult:
     """Splits the URL of the service.
 
     Raises ValueError unless it is https, or http on a loopback address: license keys are not sent unencrypted over a network. It
-    is also raised for a credential, a query, a fragment or an invalid port.
+    is also raised for a credential, for a query or a fragment, even an empty one, and for an invalid port.
     """
     parts = urlsplit(base_url)
     if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts))):
         raise ValueError("base_url must be https, or http on a loopback address")
-    if "@" in parts.netloc or parts.query or parts.fragment:
+    if "@" in parts.netloc or "?" in base_url or "#" in base_url:
         raise ValueError("base_url must hold no credential, query or fragment")
     try:
         _ = parts.port  # It is read from the text only now.

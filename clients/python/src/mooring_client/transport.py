@@ -27,7 +27,6 @@ def wait_for_end(_path: str, ended: threading.Event, seconds: float) -> bool:
     return ended.wait(seconds)
 
 
-
 class Transport:
     """The calls of one client. They may be made by several threads."""
 
@@ -149,13 +148,12 @@ class _Exchange:
         data = _read_bounded(response)
         if data is None:
             return self.no_answer("answer too large")
-        return Answer(
-            status=response.status,
-            media_type=(header("content-type") or "").split(";", 1)[0].strip().lower(),
-            etag=header("etag"),
-            text=data.decode("utf-8-sig"),
-            retry_after_seconds=retry_after,
-        )
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            return self.no_answer("answer not UTF-8")
+        kind = (header("content-type") or "").split(";", 1)[0].strip().lower()
+        return Answer(status=response.status, media_type=kind, etag=header("etag"), text=text, retry_after_seconds=retry_after)
 
     def _request_headers(self) -> Dict[str, str]:
         headers = {
