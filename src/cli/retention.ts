@@ -36,11 +36,11 @@ async function run({ asOf, dryRun = false }: RunOptions, command: Command): Prom
   const { as_of, deleted, failed, ...counts } = report;
   const tables = failed.map(({ table }) => table);
   const value = { as_of: rfc3339(as_of), dry_run: dryRun, ...counts, deleted, failed: tables };
-  const outcome = dryRun ? 'would be deleted' : 'deleted';
-  const deletedRows = Object.entries(deleted).map(([table, count]) => [table, `${count} rows ${outcome}`]);
+  const [moved, outcome] = dryRun ? ['would move', 'would be deleted'] : ['moved', 'deleted'];
+  const deletedRows = Object.entries(deleted).map(([table, rows]) => [table, `${rowCount(rows)} ${outcome}`]);
   const text = [
     ['As of', rfc3339(as_of)],
-    ['Telemetry', `${counts.telemetry_rows_moved} rows ${dryRun ? 'would move' : 'moved'} out of the inbox`],
+    ['Telemetry inbox', `${rowCount(counts.telemetry_rows_moved)} ${moved} to telemetry`],
     ...(dryRun ? [] : [['Weeks', `${counts.weeks_counted} counted`]]),
     ...(counts.activations_ended > 0
       ? [
@@ -58,3 +58,5 @@ async function run({ asOf, dryRun = false }: RunOptions, command: Command): Prom
   if (tables.length > 0)
     throw new CommandError(`The run failed for ${tables.join(', ')}; the other tables are done.`);
 }
+
+const rowCount = (rows: number) => (rows === 1 ? '1 row' : `${rows} rows`);

@@ -19,7 +19,7 @@ beforeEach(async () => {
   await harness.run('2024-12-01T12:00:00Z');
   await harness.receive({ '2026-11-19': 3, '2026-11-20': 2 });
   await harness.insert('one_time_code', { expires_at: '2026-11-19' });
-  // The commands use the real clock, by which the files that the run above recorded could be due for a rewrite.
+  // The run above stored a date of 2024 in file_rewrite. By the real clock of the commands these tables would be due for a rewrite.
   await harness.sql('truncate retention_run, file_rewrite');
 });
 
@@ -81,9 +81,9 @@ describe('retention run', () => {
     expect(run.stdout.replaceAll(/ {2,}/g, '  ')).toBe(
       [
         `As of  ${AS_OF}`,
-        'Telemetry  3 rows would move out of the inbox',
+        'Telemetry inbox  3 rows would move to telemetry',
         'telemetry  9 rows would be deleted',
-        'one_time_code  1 rows would be deleted',
+        'one_time_code  1 row would be deleted',
         '',
       ].join('\n'),
     );
@@ -93,7 +93,7 @@ describe('retention run', () => {
     expect(again.stdout.replaceAll(/ {2,}/g, '  ')).toBe(
       [
         `As of  ${AS_OF}`,
-        'Telemetry  0 rows moved out of the inbox',
+        'Telemetry inbox  0 rows moved to telemetry',
         'Weeks  0 counted',
         'Deleted  nothing',
         'Tables  0 rewritten',
