@@ -107,7 +107,9 @@ export function licenseCommands(license: Command): void {
   license
     .command('send-key')
     .argument('<id>', "the license's id")
-    .description("mail the key to the license's e-mail address again")
+    .description(
+      "mail the key to the license's e-mail address again (in --json, mailed means accepted for mailing)",
+    )
     .action(sendKey);
   importCommand(license);
 }
@@ -196,6 +198,7 @@ async function rekey(id: string, { reason }: { reason: string }, command: Comman
   );
 }
 
+/** Queues the mail with the key. In --json, `mailed` means accepted for mailing: a running service sends the mail. */
 async function sendKey(id: string, _options: unknown, command: Command): Promise<void> {
   await withDatabase(async (context) =>
     explainNotFound((await createLicensesService(context)).sendKey(id, auditContextOf(command)), NOT_FOUND),
