@@ -47,5 +47,6 @@ export async function createProgram(args: readonly string[]): Promise<Command> {
     const group = mooring.command(name).description(description);
     if ([name, 'help'].includes(commandName)) (await load())(group);
   }
+  // Shell completion needs the commands of all groups, which `help` loads.
   return finishProgram(mooring, () => createProgram(['help']));
 }

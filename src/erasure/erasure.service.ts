@@ -147,9 +147,9 @@ export class ErasureService {
   }
 
   /**
-   * Carries a request out now, also before it is due. A finished or cancelled request is not changed. A request that waits and
-   * that TOMBSTONE_FILE records as cancelled is cancelled again: an asynchronous failover lost its cancellation, and an erasure
-   * could not be undone. @throws Problem `not_found`
+   * Carries a request out now, also before it is due. A request that is carried out or cancelled is not changed. A request that
+   * waits and that TOMBSTONE_FILE records as cancelled is cancelled again: an asynchronous failover lost its cancellation, and an
+   * erasure could not be undone. @throws Problem `not_found`
    */
   async run(id: string, audit?: AuditContext): Promise<ErasureView> {
     if (!isUuid(id)) throw problem('not_found');

@@ -14,9 +14,9 @@ export interface ErasureRow {
   readonly asked_by: 'holder' | 'staff';
   readonly reason: string | null;
   readonly received_on: string;
-  /** The day (`YYYY-MM-DD`) by the end of which the request must be carried out. */
+  /** The legal deadline (`YYYY-MM-DD`): the request must be carried out by the end of this day. */
   readonly due_on: string;
-  /** The time at which the job of the request runs. The request is called due from then on; `due_on` is the deadline. */
+  /** The time at which the job of the request runs. It is not the deadline, which is `due_on`. */
   readonly runs_at: Date;
   readonly honoured_at: Date | null;
   readonly cancelled_at: Date | null;
@@ -28,7 +28,7 @@ export interface ErasureRow {
 export interface ErasureView extends TimesAsText<ErasureRow> {
   /** `honoured`: the request was carried out. `taken_back`: the request was cancelled. */
   readonly state: 'waiting' | 'honoured' | 'taken_back';
-  /** Days until `due_on`, negative afterwards; null for a finished or cancelled request. */
+  /** Days until `due_on`, negative afterwards; null for a request that is carried out or cancelled. */
   readonly days_left: number | null;
 }
 

@@ -36,8 +36,8 @@ export const EVENT_TIMES = {
 };
 
 /**
- * After this number of failed attempts an event is given up: about four days, if they follow each other as `retryDelayMs` says. They
- * are counted, and not the days, because an event may wait for days before its first attempt.
+ * After this number of failed attempts an event is given up: about four days, if they follow each other as `retryDelayMs` says. The
+ * limit is a number of attempts, not of days, because an event may wait for days before its first attempt.
  */
 export const MAX_ATTEMPTS = 40;
 

@@ -5,7 +5,10 @@
 export const KEPT_MONTHS = {
   activation: 12,
   license: 12,
-  /** Activations end one month before their license is deleted, so that staff can correct a wrong end of the license. */
+  /**
+   * Activations end one month before their license is deleted. In this month staff can still correct the license; machines are then
+   * activated again with the same key.
+   */
   activation_of_ended_license: 11,
   audit_event: 24,
   erasure_request: 12,

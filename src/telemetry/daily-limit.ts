@@ -25,8 +25,8 @@ export class DailyLimit {
     return isFirst ? 'reached' : 'over';
   }
 
-  /** Takes back a call that counted at this time. */
-  discount(at: Date): void {
+  /** Takes back a call of `count` with this time that returned `counted`. */
+  uncount(at: Date): void {
     if (dayOf(at) === this.#day) this.#count -= 1;
   }
 }

@@ -74,7 +74,7 @@ export class TelemetryStore {
     // No time is left to wait for the commit. The block is not stored, because the response would say `stored: false`
     // before the commit, and a client that sends the block again would store it twice.
     if (timeoutMs <= 0) {
-      this.#dailyLimit.discount(now);
+      this.#dailyLimit.uncount(now);
       this.blocks.failed += 1;
       return { stored: false, dropped };
     }
@@ -82,7 +82,7 @@ export class TelemetryStore {
       const insert = this.#inserts.add(values);
       // The insert can end after the time limit. If it fails, the row no longer counts for the daily limit; if it
       // succeeds, the row is stored and counts, although the response had `stored: false`.
-      insert.catch(() => this.#dailyLimit.discount(now));
+      insert.catch(() => this.#dailyLimit.uncount(now));
       const stored = await withTimeout(insert, timeoutMs);
       this.blocks.stored += 1;
       return { stored, dropped };

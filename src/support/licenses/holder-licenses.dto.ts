@@ -5,8 +5,8 @@ import { STAFF_STATUSES } from '../../licenses/license.rules.js';
 import { LICENSE_SORTS, type HolderLicensesFilter, type LicensePosition } from './holder-licenses.js';
 
 /**
- * The sort key of the last license of a page, and its id. The key is a time in seconds, negative if the newest comes
- * first, the position of the status, or `Infinity` for a license that does not expire.
+ * The format of a cursor: sort key, `_`, license id. Sort key by `sort`: `issued`: minus the time of issue in seconds. `status`:
+ * 1 to 4 (active, suspended, revoked, refunded). `expiry`: the expiry in seconds, or `Infinity` if there is none.
  */
 const CURSOR = /^(-?\d{1,12}(?:\.\d{1,6})?|Infinity)_([0-9a-f-]{36})$/;
 
