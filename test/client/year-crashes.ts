@@ -13,16 +13,16 @@ export class Crashes {
   add(isTelemetryOff: boolean): string {
     const label = `crash-${(this.#count += 1)}`;
     this.#sinceOptOut.push(label);
-    if (isTelemetryOff) this.deleteAll();
+    if (isTelemetryOff) this.recordOptOut();
     return label;
   }
 
-  /** Records that the user opted out. */
-  deleteAll(): void {
+  /** Records an opt-out: no crash recorded so far may be sent from now on. */
+  recordOptOut(): void {
     this.#sinceOptOut.splice(0).forEach((label) => this.#mustNotBeSent.add(label));
   }
 
-  /** Counts the heartbeats of a run with a signature. @returns a sentence for each of them that must not have been sent */
+  /** Counts the heartbeats of a run that carry a signature. @returns a sentence for each one that should not have been sent */
   *findWronglySent({ attempts }: Run): Generator<string> {
     for (const { received } of attempts) {
       const telemetry = received?.body?.['telemetry'] as Record<string, unknown> | undefined;

@@ -18,7 +18,7 @@ function attempt(
   return { path, when, awake: when, status: 'running', isUserInitiated, isStalled: false, received };
 }
 
-/** Returns what the guarantees find in a run of an hour with these calls. */
+/** Returns the violations about activations and the pace of heartbeats in a run of one hour with these calls. */
 const violations = (...calls: Attempt[]) =>
   findViolations({
     start: 0,
@@ -65,12 +65,12 @@ describe('a heartbeat soon after another one', () => {
     ]);
   });
 
-  test('is not explained by the answer to an activation that a click requested and that failed', () => {
+  test("is explained only by the first heartbeat's own retry-after if a click's activation failed in between", () => {
     expect(violations(first(), click({ retry_after_seconds: 60 }), second)).toHaveLength(1);
     expect(violations(first(60), click({}), second)).toEqual([]);
   });
 
-  test('is not explained by the retry-after before a confirmed activation', () => {
+  test('is not explained by a retry-after that was received before a confirmed activation', () => {
     expect(violations(first(60), click({ isConfirmed: true }), second)).toHaveLength(1);
   });
 

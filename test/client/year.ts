@@ -179,7 +179,7 @@ export class Year {
     };
     this.counts.runs += 1;
     if (isLate) this.counts.lateStarts += 1;
-    if (this.#isTelemetryOff) this.#crashes.deleteAll();
+    if (this.#isTelemetryOff) this.#crashes.recordOptOut();
     await this.#perform(() => computer.open(this.#options()));
   }
 

@@ -182,6 +182,7 @@ describe('an answer', () => {
     expect(documentedAnswers()).toEqual(expect.arrayContaining(seen));
   });
 
+  // Clients must accept new members, but the service must send none that the document does not list.
   test('with an additional member is a violation, at the top level and below', () => {
     const top = { ...activated(), email: 'ada@example.com' };
     expect(check('POST', '/v1/activate', 201, json, top)).toEqual([
@@ -250,7 +251,7 @@ describe('an answer', () => {
     expect(seenAnswers()).not.toContain('GET /v1/manifest 200');
   });
 
-  test('with the status 304 repeats the etag and has no body', () => {
+  test('with the status 304 has a valid strong etag and no body', () => {
     const { 'content-type': _, ...headers } = manifestHeaders;
     expect(validateAnswer('GET', '/v1/manifest', 304, headers, '')).toEqual([]);
     expect(validateAnswer('GET', '/v1/manifest', 304, headers, '{}')).toHaveLength(1);

@@ -29,7 +29,7 @@ async function deliverAfter(
   for (const kind of await harness.waitingMails(about)) await harness.jobs.untilFailed(about, 1, kind);
   await meanwhile(about);
   harness.smtp.behave();
-  await harness.retryFailedJobs();
+  await harness.runWaitingJobs();
   return about;
 }
 
@@ -233,7 +233,7 @@ describe('a license key', () => {
     harness.smtp.misbehave('rcpt', 451);
     await harness.licenses.sendKey(id, AUDIT_CONTEXT);
     await jobs.untilFailed(id, 1, 'license_key_again');
-    await harness.postponeFailedJobs();
+    await harness.postponeWaitingJobs();
     harness.smtp.behave();
 
     const worker = await service.database.connect();

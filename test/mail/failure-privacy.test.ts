@@ -72,7 +72,7 @@ test('a former address is stored only in mail_recipient, until its mail is sent'
   ]);
   expect([...search.in(harness.service.logged.join(''))]).toEqual([]);
   harness.smtp.behave();
-  await harness.retryFailedJobs();
+  await harness.runWaitingJobs();
   await harness.jobs.untilDone('email_changed', license_id, 2);
   expect([...search.in((await everyRow(harness.service.database)).join('\n'))]).toEqual([]);
 });

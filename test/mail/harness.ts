@@ -10,7 +10,7 @@ export const PUBLIC_URL = 'https://licenses.example.org/shop';
 
 /** A job after an attempt. */
 export interface Job {
-  /** The kind of mail: the name of its task without `mail_`. */
+  /** The name of its task, without `mail_` if it sends a mail. */
   readonly kind: string;
   /** The id of the license, activation or request that the mail is about. */
   readonly about: string;
@@ -30,7 +30,7 @@ const WATCH = `
     perform pg_notify('test_watch', json_build_object(
       'done', tg_op = 'DELETE', 'about', old.payload->>'about', 'mail_id', old.payload->>'mail_id',
       'attempts', old.attempts,
-      'kind', (select substr(identifier, 6) from graphile_worker._private_tasks where id = old.task_id),
+      'kind', (select regexp_replace(identifier, '^mail_', '') from graphile_worker._private_tasks where id = old.task_id),
       'last_error', case tg_op when 'UPDATE' then new.last_error end,
       'retry_seconds', case tg_op when 'UPDATE' then extract(epoch from new.run_at - now()) end)::text);
     return null;
@@ -125,21 +125,21 @@ export class MailHarness {
 
   /** Reads the kinds of the waiting mails about this id. */
   async waitingMails(about: string): Promise<string[]> {
-    const sql = `select substr(identifier, 6) as kind from graphile_worker._private_jobs
+    const sql = `select regexp_replace(identifier, '^mail_', '') as kind from graphile_worker._private_jobs
       join graphile_worker._private_tasks t on t.id = task_id where payload->>'about' = $1 order by 1`;
     return (await this.service.sql<{ kind: string }>(sql, [about])).map(({ kind }) => kind);
   }
 
   /** Makes all waiting jobs due now, and wakes the workers. @param attempts replaces the number of their earlier attempts */
-  async retryFailedJobs(attempts?: number): Promise<void> {
+  async runWaitingJobs(attempts?: number): Promise<void> {
     await this.service.sql(
       `${RESCHEDULE}, run_at := now(), attempts := $1), pg_notify('jobs:insert', '{"count": 5}')`,
       [attempts ?? null],
     );
   }
 
-  /** Postpones all waiting jobs by an hour, so that no attempt runs before the test requests it. */
-  async postponeFailedJobs(): Promise<void> {
+  /** Sets the next attempt of all waiting jobs to an hour from now, so that no attempt runs before the test requests it. */
+  async postponeWaitingJobs(): Promise<void> {
     await this.service.sql(`${RESCHEDULE}, run_at := now() + interval '1 hour')`);
   }
 

@@ -20,7 +20,7 @@ test('with requireTLS, a server without TLS or with an untrusted certificate get
   expect(await harness.waitingMails(id)).toEqual(['license_key']);
   // The server now offers TLS, but its certificate is not trusted.
   harness.smtp.certificate = certificate;
-  await harness.retryFailedJobs();
+  await harness.runWaitingJobs();
   expect((await harness.jobs.untilFailed(id, 2)).last_error).toMatch(/^the mail server cannot be reached \(/);
   expect(harness.smtp.received).toEqual([]);
   expect(harness.smtp.commands).not.toContain('AUTH');

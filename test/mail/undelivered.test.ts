@@ -32,13 +32,13 @@ for (const [index, [stage, misconduct]] of misconducts.entries()) {
   harness.smtp.misbehave(stage, misconduct);
   ids.push(await harness.sell(`buyer-${index}@example.com`));
   await harness.jobs.untilFailed(ids.at(-1)!);
-  await harness.postponeFailedJobs();
+  await harness.postponeWaitingJobs();
   harness.smtp.behave();
 }
 await harness.smtp.stop();
 ids.push(await harness.sell('buyer-refused@example.com'));
 await harness.jobs.untilFailed(ids.at(-1)!);
-await harness.postponeFailedJobs();
+await harness.postponeWaitingJobs();
 
 const reasons = [...misconducts.map(([, , reason]) => reason), `${UNREACHABLE} (ECONNREFUSED)`];
 const readReadiness = async () => (await harness.service.call('GET', '/health/ready')).json;
@@ -92,9 +92,9 @@ test('mooring status lists undelivered mails, with the license that each is abou
 });
 
 async function failAgain(attempts: number): Promise<void> {
-  await harness.retryFailedJobs();
+  await harness.runWaitingJobs();
   await Promise.all(ids.map((id) => harness.jobs.untilFailed(id, attempts)));
-  await harness.postponeFailedJobs();
+  await harness.postponeWaitingJobs();
 }
 
 test('an undelivered mail is a warning after three attempts', async () => {
@@ -126,7 +126,7 @@ test('a failed mail is retried after seconds, with increasing pauses', async () 
 
 test('delivered mails are no longer listed', async () => {
   await harness.smtp.listen();
-  await harness.retryFailedJobs();
+  await harness.runWaitingJobs();
   await Promise.all(ids.map((id) => harness.jobs.untilDone('license_key', id)));
   // A mail that failed at `message` is received twice, and accepted once.
   expect(harness.smtp.accepted).toHaveLength(ids.length);
@@ -138,7 +138,7 @@ test('a mail is not retried after 25 failed attempts, stays listed, and does not
   await harness.smtp.stop();
   const about = await harness.sell('given-up@example.com');
   await harness.jobs.untilFailed(about);
-  await harness.retryFailedJobs(24);
+  await harness.runWaitingJobs(24);
   await harness.jobs.untilFailed(about, 25);
   const { waiting, failing } = await status();
   const givenUp = { about, attempts: 25, next_attempt_at: null, reason: `${UNREACHABLE} (ECONNREFUSED)` };
@@ -160,10 +160,10 @@ test('all attempts of a mail have the same Message-ID', async () => {
   const id = await harness.sell(email);
   await harness.jobs.untilFailed(id);
   harness.smtp.misbehave('message', 'drop');
-  await harness.retryFailedJobs();
+  await harness.runWaitingJobs();
   await harness.jobs.untilFailed(id, 2);
   harness.smtp.behave();
-  await harness.retryFailedJobs();
+  await harness.runWaitingJobs();
   await harness.jobs.untilDone('license_key', id);
   expect(mails().map(({ accepted }) => accepted)).toEqual([false, false, true]);
   expect(new Set(mails().map(({ headers }) => headers['message-id'])).size).toBe(1);

@@ -7,7 +7,7 @@ import { createPrintedLink } from '../support-api/harness.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 import { pageOf, type TestBrowser } from './browser.js';
 
-/** Adds a staff member, as the command line does. @returns the URL of a one-time link with which that person signs in */
+/** Adds a staff member, as the command line does. @returns the path and fragment of a one-time link to sign in */
 export async function createSignInLink(
   service: Service,
   role: Role,

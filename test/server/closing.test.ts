@@ -45,7 +45,7 @@ test('a shutdown closes the connection of a response that had begun before it', 
   const agent = new Agent({ keepAlive: true });
   body.write('first ');
   const [response] = (await once(get(url, { agent }), 'response')) as [IncomingMessage];
-  // The connections without a pending response are closed after a second, when this response is not complete.
+  // After a second the server closes connections without a pending response. This response is still incomplete then.
   const idle = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
   await once(app.server, 'connection');
   const closed = app.close();
