@@ -8,19 +8,29 @@ import { queryOne, type SqlConnection } from '../database/sql.js';
  */
 export const hasFinished = (now: `$${number}`): string => `finished_at is not null and started_at <= ${now}`;
 
+/** The minute of each hour at which a run is due. */
+export const RUN_MINUTE = 5;
+
 /**
- * Whether a run for its own start time (no `--as-of`) began within the last hour and has finished without a failure, on any
- * instance; false if the clock has jumped ahead.
+ * Whether the hourly run that was due last has taken place, on any instance: a run for its own start time (no `--as-of`) began at or
+ * after the time at which it was due, and has finished without a failure. False if the clock has jumped ahead.
  */
-export async function hasRecentRun(database: SqlConnection, clock: Clock): Promise<boolean> {
+export async function hasLatestRun(database: SqlConnection, clock: Clock): Promise<boolean> {
   if (clock.hasJumpedAhead()) return false;
-  const { is_recent } = await queryOne<{ is_recent: boolean }>(
+  const now = clock.now();
+  const { has_run } = await queryOne<{ has_run: boolean }>(
     database,
     `select exists (
        select from retention_run
-       where ${hasFinished('$1')} and started_at > $1::timestamptz - interval '1 hour'
-         and as_of = started_at and failed = '{}') as is_recent`,
-    [clock.now()],
+       where ${hasFinished('$1')} and started_at >= $2 and as_of = started_at and failed = '{}') as has_run`,
+    [now, latestDueTime(now)],
   );
-  return is_recent;
+  return has_run;
+}
+
+function latestDueTime(now: Date): Date {
+  const due = new Date(now);
+  due.setUTCMinutes(RUN_MINUTE, 0, 0);
+  if (due > now) due.setUTCHours(due.getUTCHours() - 1);
+  return due;
 }

@@ -6,7 +6,7 @@ import { AppLogger } from '../core/logger.js';
 import { waitAtShutdown } from '../core/shutdown-wait.js';
 import { withTimeout } from '../database/timeout.js';
 import { ErasureService } from '../erasure/erasure.service.js';
-import { hasRecentRun } from './finished-runs.js';
+import { hasLatestRun, RUN_MINUTE } from './finished-runs.js';
 import { RetentionService, type RetentionReport } from './retention.service.js';
 
 /** Time limit of `RetentionService.run`, and of the erasures after it: a connection lost without an error blocks no later run. */
@@ -14,12 +14,13 @@ const STEP_TIMEOUT_MS = 30 * 60_000;
 
 /**
  * Runs the retention five minutes after midnight (UTC) and every hour after that, so that an outage at midnight delays it by
- * an hour and not by a day. It also runs at the start of an instance, unless one has run it within the last hour.
+ * an hour and not by a day. A start runs it too, unless the hourly run that was due last has taken place, on any instance.
  * After each run, also after a failed one, it carries out the erasure requests that are due, in case their own job
  * failed.
  */
 @Injectable()
 export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  #starting: Promise<void> | undefined;
   #running: Promise<void> | undefined;
 
   constructor(
@@ -32,7 +33,11 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
 
   // The run is not awaited, because it may take long and the start of the server must not wait for it.
   onApplicationBootstrap(): void {
-    this.start(true);
+    this.#starting = hasLatestRun(this.dataSource, this.clock)
+      .catch(() => false)
+      .then((hasRun) => {
+        if (!hasRun) this.run();
+      });
   }
 
   // A run that takes longer ends with the process. Each step can be interrupted; the next run repeats it.
@@ -42,17 +47,13 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
 
   /** Resolves when no run is in progress. */
   async whenIdle(): Promise<void> {
+    await this.#starting;
     await this.#running;
   }
 
-  @Cron('0 5 * * * *', { timeZone: 'UTC' })
+  @Cron(`0 ${RUN_MINUTE} * * * *`, { timeZone: 'UTC' })
   run(): void {
-    this.start(false);
-  }
-
-  /** Starts a run, if none is in progress. @param isFirst whether the instance is starting */
-  private start(isFirst: boolean): void {
-    this.#running ??= this.runOnce(isFirst).finally(() => (this.#running = undefined));
+    this.#running ??= this.runOnce().finally(() => (this.#running = undefined));
   }
 
   private logReport({
@@ -69,10 +70,9 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
     for (const { table, error } of failed) this.log.failed('retention failed', error, { table });
   }
 
-  private async runOnce(isFirst: boolean): Promise<void> {
+  private async runOnce(): Promise<void> {
     // After a failure the next hourly run tries again. If runs keep failing, the age of the data causes a warning.
     await this.runStep('retention run failed', async () => {
-      if (isFirst && (await hasRecentRun(this.dataSource, this.clock))) return;
       const report = await this.retention.run();
       if (report) this.logReport(report);
     });

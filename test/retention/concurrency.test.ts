@@ -12,7 +12,7 @@ const ANSWER_LIMIT_MS = 2_000;
 const CONTROL_FACTOR = 3;
 
 let service: Service;
-/** Another service, whose database has no retention run: its response times show the load of the machine. */
+/** Another service, in whose database no retention runs: its response times show the load of the machine. */
 let control: { service: Service; token: string };
 let harness: RetentionHarness;
 let token: string;

@@ -42,7 +42,7 @@ describe('a text that looks personal', () => {
     ['an IPv4 address with spaces', '192 . 168 . 1 . 20'],
     ['an IPv4 address that appears without the name of the operating system within it', '10.0.GNU/Linux0.77'],
     ['a local IPv6 address', 'fd12::1'],
-    ['an IPv6 address with an IPv4 address in it', '64:ff9b::c000:221'],
+    ['an IPv6 address of NAT64', '64:ff9b::c000:221'],
     ['an IPv6 address behind a label', 'source:fe80::1'],
     ['an IPv6 address behind a label that begins like one', 'addr:fe80::1'],
     ['an IPv6 address behind two labels', 'en0:peer:fe80::1'],

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream';
-import { beforeEach, expect, jest, test } from '@jest/globals';
+import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { DataSource } from 'typeorm';
 import { Clock } from '../../src/core/clock.js';
 import { AppLogger } from '../../src/core/logger.js';
@@ -28,8 +28,8 @@ const [INFO, ERROR] = [30, 50];
 
 let logged: Record<string, unknown>[];
 let calls: string[];
-let hasRecentRun: boolean;
-beforeEach(() => void ([logged, calls, hasRecentRun] = [[], [], false]));
+let hasLatestRun: () => Promise<boolean>;
+beforeEach(() => void ([logged, calls, hasLatestRun] = [[], [], async () => false]));
 
 function jobOf(
   retain: () => Promise<RetentionReport | null>,
@@ -40,7 +40,7 @@ function jobOf(
   });
   const retention = { run: () => (calls.push('retention'), retain()) } as unknown as RetentionService;
   const erasures = { runDue: () => (calls.push('erasures'), erase()) } as unknown as ErasureService;
-  const database = { query: async () => [{ is_recent: hasRecentRun }] } as unknown as DataSource;
+  const database = { query: async () => [{ has_run: await hasLatestRun() }] } as unknown as DataSource;
   return new RetentionJob(retention, erasures, database, new Clock(), new AppLogger('info', sink));
 }
 
@@ -136,13 +136,37 @@ test('there is one run at a time, and a shutdown waits for it', async () => {
   expect(calls).toEqual(['retention', 'erasures']);
 });
 
-test('a start soon after a run does not repeat it, but carries out the erasures that are due', async () => {
-  const job = jobOf(async () => REPORT);
-  hasRecentRun = true;
-  job.onApplicationBootstrap();
-  await job.whenIdle();
-  expect(calls).toEqual(['erasures']);
-  job.run();
-  await job.whenIdle();
-  expect(calls).toEqual(['erasures', 'retention', 'erasures']);
+describe('a start', () => {
+  test('does not repeat the run that was due last', async () => {
+    const job = jobOf(async () => REPORT);
+    hasLatestRun = async () => true;
+    job.onApplicationBootstrap();
+    await job.whenIdle();
+    expect(calls).toEqual([]);
+    job.run();
+    await job.whenIdle();
+    expect(calls).toEqual(['retention', 'erasures']);
+  });
+
+  test('runs the retention if it cannot read whether that run has taken place', async () => {
+    const job = jobOf(async () => REPORT);
+    hasLatestRun = async () => Promise.reject(new Error('the database does not answer'));
+    job.onApplicationBootstrap();
+    await job.whenIdle();
+    expect(calls).toEqual(['retention', 'erasures']);
+  });
+
+  test.each([true, false])(
+    'that still reads this delays no hourly run (it has taken place: %s)',
+    async (has) => {
+      const job = jobOf(async () => REPORT);
+      const answer = Promise.withResolvers<boolean>();
+      hasLatestRun = () => answer.promise;
+      job.onApplicationBootstrap();
+      job.run();
+      answer.resolve(has);
+      await job.whenIdle();
+      expect(calls).toEqual(['retention', 'erasures']);
+    },
+  );
 });

@@ -1,0 +1,76 @@
+import { beforeEach, expect, test } from '@jest/globals';
+import { hasLatestRun } from '../../src/retention/finished-runs.js';
+import { Clock } from '../../src/core/clock.js';
+import { maintenanceDataSource } from '../../src/database/data-source.js';
+import { afterThisFile } from '../support/of-this-file.js';
+import { RetentionHarness } from './harness.js';
+
+const NOW = '2026-11-20T13:00:00Z';
+const DUE = '2026-11-20T12:05:00Z';
+const RUN = { as_of: DUE, started_at: DUE, finished_at: '2026-11-20T12:06:00Z' };
+
+const harness = await RetentionHarness.start();
+const dataSource = await maintenanceDataSource(harness.databaseUrl).initialize();
+afterThisFile(() => dataSource.destroy());
+beforeEach(() => harness.sql('truncate retention_run'));
+
+const hasRun = () => hasLatestRun(dataSource, harness.clock);
+
+test('a run counts until the next one is due, five minutes after each hour', async () => {
+  harness.clock.set(NOW);
+  expect(await hasRun()).toBe(false);
+  await harness.insert('retention_run', RUN);
+  for (const [now, counts] of [
+    ['2026-11-20T12:04:59Z', false],
+    ['2026-11-20T12:06:00Z', true],
+    ['2026-11-20T13:04:59Z', true],
+    ['2026-11-20T13:05:00Z', false],
+  ] as const) {
+    harness.clock.set(now);
+    expect([now, await hasRun()]).toEqual([now, counts]);
+  }
+});
+
+test('a run from before the one that was due does not count', async () => {
+  harness.clock.set(NOW);
+  const earlier = '2026-11-20T12:04:59Z';
+  await harness.insert('retention_run', { ...RUN, as_of: earlier, started_at: earlier });
+  expect(await hasRun()).toBe(false);
+});
+
+test('around midnight, a run of the day before counts for less than five minutes', async () => {
+  const started = '2026-11-19T23:05:00Z';
+  await harness.insert('retention_run', { as_of: started, started_at: started, finished_at: started });
+  for (const [now, counts] of [
+    ['2026-11-20T00:04:59Z', true],
+    ['2026-11-20T00:05:00Z', false],
+  ] as const) {
+    harness.clock.set(now);
+    expect([now, await hasRun()]).toEqual([now, counts]);
+  }
+});
+
+test.each([
+  ['that was interrupted', { finished_at: null }],
+  ['that failed in a table', { failed: ['purchase'] }],
+  ['for another day', { as_of: '2026-11-19T12:05:00Z' }],
+])('a run %s does not count', async (_title, different) => {
+  harness.clock.set(NOW);
+  await harness.insert('retention_run', { ...RUN, ...different });
+  expect(await hasRun()).toBe(false);
+});
+
+test('no run counts while the clock has jumped ahead', async () => {
+  await harness.insert('retention_run', RUN);
+  let [now, monotonic] = [Date.parse(NOW) - 7_200_000, 0];
+  class WallClock extends Clock {
+    override now = () => new Date(now);
+    override monotonic = () => monotonic;
+  }
+  const clock = new WallClock();
+  expect(clock.hasJumpedAhead()).toBe(false);
+  [now, monotonic] = [Date.parse(NOW), 1_000];
+  expect(await hasLatestRun(dataSource, clock)).toBe(false);
+  [now, monotonic] = [Date.parse(NOW), 7_200_000];
+  expect(await hasLatestRun(dataSource, clock)).toBe(true);
+});
