@@ -29,7 +29,7 @@ export class LibraryOutput {
       last.leftOut += 1;
       return;
     }
-    if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear();
+    if (!last && this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear();
     this.#remembered.set(key, { loggedAt: now, leftOut: 0 });
     this.log.warning('library output', { ...fields, source, left_out: last?.leftOut || undefined });
   }

@@ -99,6 +99,21 @@ describe('the output of a library', () => {
     expect(JSON.stringify(lines)).not.toContain('ada');
   });
 
+  test('that is logged again after a minute does not remove the counts of the others', () => {
+    const { log, lines } = makeLog();
+    let now = 0;
+    const output = new LibraryOutput(log, () => now);
+    const errors = Array.from({ length: 100 }, (_, i) => Object.assign(new Error(), { code: `E${i}` }));
+    const printAll = () => errors.forEach((error) => output.write('a library', [error]));
+    printAll();
+    printAll();
+    now = 60_000;
+    printAll();
+    expect(lines.slice(100)).toEqual(
+      errors.map(({ code }) => expect.objectContaining({ code, left_out: 1 })),
+    );
+  });
+
   test('in the running service is written to the log, not to standard error', async () => {
     const print = `process.on('SIGUSR2', () => console.trace(new Error('a canary')));`;
     const server = new ServerProcess(
