@@ -484,6 +484,15 @@ describe('a wrong use is refused in one sentence', () => {
       /^--from must be one of lemonsqueezy, gumroad, paddle, keygen\.$/,
     ],
     ['an unknown field', ['x.csv', '--map', 'A=key'], 2, /^--map must end with one of previous_key, email, /],
+    ['--map without an equals sign', ['x.csv', '--map', 'email'], 2, /^--map must be COLUMN=FIELD\.$/],
+    ['--map without a column', ['x.csv', '--map', ' =email'], 2, /^--map must be COLUMN=FIELD\.$/],
+    ['--map without a field', ['x.csv', '--map', 'Email= '], 2, /^--map must be COLUMN=FIELD\.$/],
+    [
+      '--only without a column',
+      ['x.csv', '--from', 'paddle', '--only', ' =x'],
+      2,
+      /^--only must be COLUMN=VALUE\.$/,
+    ],
     [
       'a field named twice',
       ['x.csv', '--map', 'A=email', '--map', 'B=email'],

@@ -9,9 +9,8 @@ export type RowFilters = Readonly<Record<string, string>>;
 
 /** Collects the values of `--map "License Key=previous_key"`. */
 export function collectMaps(text: string, before: ColumnMaps | undefined): ColumnMaps {
-  const at = text.lastIndexOf('=');
-  if (at < 1 || at === text.length - 1) throw new UsageError('--map must be COLUMN=FIELD.');
-  const [column, name] = splitAt(text, at);
+  const [column, name] = splitAt(text, text.lastIndexOf('='));
+  if (!column || !name) throw new UsageError('--map must be COLUMN=FIELD.');
   const field = IMPORT_FIELDS.find((known) => known === name);
   if (!field) throw new UsageError(`--map must end with one of ${IMPORT_FIELDS.join(', ')}.`);
   if (before?.[field] !== undefined) throw new UsageError(`--map names two columns for ${field}.`);
@@ -20,14 +19,12 @@ export function collectMaps(text: string, before: ColumnMaps | undefined): Colum
 
 /** Collects the values of `--only "Item Name=My App"`. */
 export function collectFilters(text: string, before: RowFilters | undefined): RowFilters {
-  const at = text.indexOf('=');
-  if (at < 1) throw new UsageError('--only must be COLUMN=VALUE.');
-  const [column, value] = splitAt(text, at);
+  const [column, value] = splitAt(text, text.indexOf('='));
+  if (!column) throw new UsageError('--only must be COLUMN=VALUE.');
   if (before && Object.hasOwn(before, column)) throw new UsageError(`--only names ${column} twice.`);
   return { ...before, [column]: value };
 }
 
-const splitAt = (text: string, at: number): [string, string] => [
-  text.slice(0, at).trim(),
-  text.slice(at + 1).trim(),
-];
+/** Splits a text at the equals sign at this position; two empty parts if there is none. */
+const splitAt = (text: string, at: number): [string, string] =>
+  at < 0 ? ['', ''] : [text.slice(0, at).trim(), text.slice(at + 1).trim()];
