@@ -215,4 +215,6 @@ test('shortcuts of a single key are turned off by keyboard, and this browser rem
   await press(page.getByRole('link', { name: 'My account' }));
   await toggle.uncheck();
   await until(async () => !(await otherToggle.isChecked()));
+  await other.evaluate('localStorage.clear()');
+  await until(() => toggle.isChecked());
 });

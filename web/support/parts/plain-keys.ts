@@ -43,7 +43,10 @@ export function followPlainKeys(): void {
   } catch {
     // The browser stores nothing for this site.
   }
-  addEventListener('storage', ({ key, newValue }) => key === STORAGE_NAME && apply(newValue));
+  // When another tab clears the whole storage, the key is null, and so is the new value.
+  addEventListener('storage', ({ key, newValue }) => {
+    if (key === null || key === STORAGE_NAME) apply(newValue);
+  });
 }
 
 function apply(stored: string | null): void {
