@@ -21,7 +21,7 @@ export function listenFailure(
 ): string {
   const failure = `Mooring cannot listen on HOST ${host}, ${setting} ${port} (${code})`;
   if (isPortShared && code === 'EADDRINUSE')
-    return `${failure}: the program that uses the port does not share it; an instance needs REUSE_PORT=true from its start.`;
+    return `${failure}: the program that uses the port does not share it. If it is an instance of Mooring, restart it with REUSE_PORT=true.`;
   // The code of libuv on systems whose kernel does not distribute connections, such as macOS and Windows.
   if (isPortShared && code === 'ENOTSUP')
     return `${failure}: this system cannot share a port, so REUSE_PORT must be false.`;

@@ -20,7 +20,7 @@ describe('license rekey is refused in one sentence', () => {
 
   test.each([
     ['refunded', refund, 'The purchase of this license was refunded, so it gets no key by mail any more.'],
-    ['erased', erase, 'No e-mail address is known of this license any more.'],
+    ['erased', erase, 'This license has no e-mail address any more.'],
   ])('if the license was %s: the key is unchanged and no mail is enqueued', async (what, end, sentence) => {
     const id = await sell(`tx-${what}`);
     await end(id, `tx-${what}`);

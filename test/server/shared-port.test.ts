@@ -80,7 +80,7 @@ test('an instance with REUSE_PORT cannot listen on the port of an instance witho
   const second = launch('true');
   expect(await second.exited).toEqual({ code: 2, signal: null });
   expect(second.stderr).toBe(
-    `Mooring cannot listen on HOST 127.0.0.1, PORT ${port} (EADDRINUSE): the program that uses the port does not share it; an instance needs REUSE_PORT=true from its start.\n`,
+    `Mooring cannot listen on HOST 127.0.0.1, PORT ${port} (EADDRINUSE): the program that uses the port does not share it. If it is an instance of Mooring, restart it with REUSE_PORT=true.\n`,
   );
 });
 

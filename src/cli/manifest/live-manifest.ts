@@ -43,19 +43,22 @@ export async function fetchManifest(url: string): Promise<unknown> {
   throw new CommandError(`${url} answered with status ${status}.`);
 }
 
-/** Fetches the text at a URL, without following redirects. @throws CommandError if the address does not answer */
+/** Fetches the text at a URL, without following redirects. @throws CommandError without a complete answer */
 export async function fetchText(url: string): Promise<{ ok: boolean; status: number; body: string }> {
   // A connection that stays open would keep the process running.
   const headers = { connection: 'close' };
+  let response: Response;
   try {
     // Redirects are not followed, because clients do not follow them either.
     const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);
-    const response = await fetch(url, { headers, signal, redirect: 'manual' });
-    return { ok: response.ok, status: response.status, body: await response.text() };
+    response = await fetch(url, { headers, signal, redirect: 'manual' });
   } catch (error) {
-    // A response that breaks off counts as no response.
     throw new CommandError(certificateFault(url, error) ?? `${url} does not answer.`);
   }
+  const body = await response.text().catch(() => {
+    throw new CommandError(`${url} sent an incomplete answer.`);
+  });
+  return { ok: response.ok, status: response.status, body };
 }
 
 /** Whether PUBLIC_URL is set. As in `Config`, an empty setting counts as unset. */

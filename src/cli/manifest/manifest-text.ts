@@ -26,7 +26,8 @@ export function manifestText(document: unknown): string {
 
 /** Returns the signed members as rows of a table. */
 export function contentRows(content: ManifestContent): string[][] {
-  const { version, product, sequence, dmg, minimum_license_expiry } = content;
+  const { version, product, sequence, previous, dmg, minimum_license_expiry } = content;
+  const position = previous === null ? 'the first manifest' : `after the manifest with SHA-256 ${previous}`;
   return [
     ['Version', `${version} of ${product}`],
     ['For', audienceText(minimum_license_expiry)],
@@ -36,7 +37,7 @@ export function contentRows(content: ManifestContent): string[][] {
       'Also',
       `${older.version} for ${audienceText(older.minimum_license_expiry)}: ${older.dmg.url}`,
     ]),
-    ['Sequence', `${sequence}, after ${content.previous ?? 'none'}`],
+    ['Sequence', `${sequence}, ${position}`],
     ['Issued', content.issued_at],
     ['Expires', content.expires_at],
   ];

@@ -68,7 +68,7 @@ async function readServed(published: Published): Promise<string | null> {
 }
 
 const stillServes = (what: string, { url, waitSeconds }: Published) =>
-  `still serves ${what} after ${waitSeconds} seconds. A cache may keep that for 5 minutes: purge it, or wait; then check with mooring manifest verify ${url}.`;
+  `still serves ${what} after ${waitSeconds} ${waitSeconds === 1 ? 'second' : 'seconds'}. A cache may keep that for 5 minutes: purge it, or wait; then check with mooring manifest verify ${url}.`;
 
 /** @throws CommandError if an unsigned copy differs from the signed value @throws ManifestError if clients refuse the manifest */
 function verifyServed(document: unknown, url: string, trusted: Published['trusted']): ManifestContent {

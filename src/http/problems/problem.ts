@@ -28,7 +28,7 @@ const NOT_MAILABLE_DETAILS = {
     'The service cannot make this key again: only its holder has it, so it cannot be mailed. Support can replace it with a new one.',
   refunded: 'The purchase of this license was refunded, so it gets no key by mail any more.',
   revoked: 'This license was revoked, so it gets no key by mail.',
-  erased: 'No e-mail address is known of this license any more.',
+  erased: 'This license has no e-mail address any more.',
 } as const;
 
 /** All problems of the service, by code. `docs/errors.md` is made from them. A code never changes its meaning. */

@@ -150,7 +150,7 @@ describe('after publishing, the public URL is read:', () => {
     ],
     [
       'an answer that breaks off',
-      '$URL does not answer.',
+      '$URL sent an incomplete answer.',
       (response) => {
         response.writeHead(200, { 'content-length': '1000' });
         response.write('{"version"', () => response.destroy());
@@ -168,7 +168,7 @@ describe('after publishing, the public URL is read:', () => {
     await expectLive(document);
   });
 
-  test('a previous manifest of a key that is no longer trusted is waited for, and reported as the previous one', async () => {
+  test('while the address serves the previous manifest, whose key is no longer trusted, the command waits, then reports it as the previous one', async () => {
     const before = await terminal.json(['manifest', 'show']);
     const leaked = signUnchecked(before.signed, JSON.parse(before.signed), untrusted);
     const [document, address] = [await nextDocument(), await serveDocument(leaked)];
@@ -176,7 +176,7 @@ describe('after publishing, the public URL is read:', () => {
     const run = await publish(document, cache.url, '--wait', '1');
     expect(run).toMatchObject({ code: 1, json: { served: false } });
     expect(run.stderr).toContain(
-      `${cache.url}/v1/manifest still serves the manifest of sequence ${JSON.parse(before.signed).sequence} after 1 seconds.`,
+      `${cache.url}/v1/manifest still serves the manifest of sequence ${JSON.parse(before.signed).sequence} after 1 second.`,
     );
     expect(cache.requestCount).toBeGreaterThan(1);
   });
