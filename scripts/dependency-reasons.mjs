@@ -46,7 +46,8 @@ export const REASONS = {
   ajv: 'Validates every response in the tests by `docs/openapi.yaml`. Fastify brings it anyway.',
   'ajv-formats': 'Validates dates, addresses and ids in these responses. Fastify brings it anyway.',
   'axe-core': 'Checks the accessibility of each state of each page.',
-  'class-transformer': 'The idiomatic server of the comparison (`bench/comparison/`). Never shipped.',
+  'class-transformer':
+    'Used by the idiomatic NestJS server of the comparison (`bench/comparison/`). Never shipped.',
   'class-validator': 'As `class-transformer`.',
   'fast-check': 'Tests of properties and models, with seeds that reproduce a failure.',
   jest: 'The tests.',
@@ -54,7 +55,7 @@ export const REASONS = {
   oxlint: 'Lint.',
   'playwright-core': 'Drives Chromium. Unlike `playwright` it downloads nothing.',
   prettier: 'Format.',
-  typescript: 'The compiler. 6.0, since `nest build` needs the interface that 7.0 lacks.',
+  typescript: 'The compiler. 6.0, because `nest build` needs the compiler API, which 7.0 lacks.',
   'typescript-native':
     'TypeScript 7 under another name: it checks the types of everything in a third of the time that 6.0 takes.',
   terser:

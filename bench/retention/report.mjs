@@ -76,8 +76,8 @@ ${table([
 
 ## The fleet page
 
-The queries of the page read the weekly counts (median of 20, on connections with the limits of requests). For comparison,
-the second table has the times of the same counts computed from the telemetry rows.
+The queries of the page read the weekly counts (median of 20, on connections with the statement timeout that requests have). For
+comparison, the second table has the times of the same counts computed from the telemetry rows.
 
 ${table([
   ['from the weekly counts', 'time', 'size of the result', 'timed out after 0.8 s'],

@@ -43,7 +43,7 @@ export async function measureRollUp({ runner, progress, month, asOf: last }) {
   return weeks;
 }
 
-// Measures the queries of the fleet page on connections with the limits of requests.
+// Measures the queries of the fleet page on connections with the statement timeout that requests have.
 export async function measureFleetPage({ url, progress }) {
   const { DataSource } = await import('typeorm');
   const { requestDataSourceOptions } = await import('../../dist/database/data-source.js');

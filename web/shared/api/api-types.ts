@@ -170,7 +170,7 @@ export interface ErasureListAnswer {
 export interface EventBacklog {
   /** Whether events are recorded. */
   readonly is_recording: boolean;
-  /** Events that will be attempted, including failing ones and those behind them. */
+  /** Events that will be attempted: also failing ones and those that wait until a failing one is delivered. */
   readonly waiting: number;
   /** Waiting events with a failed attempt. */
   readonly failing: number;
@@ -287,7 +287,7 @@ export interface HolderLicensesAnswer {
   readonly email: string;
   /** The waiting erasure request; null if there is none. */
   readonly erasure: WaitingErasure | null;
-  /** The last day on which an erasure would leave data of the purchases, for tax. Null without purchases, and in a session by license key. */
+  /** The last day on which purchase data is still kept for tax after an erasure. Null without purchases, and in a session by license key. */
   readonly purchases_kept_until: string | null;
   readonly licenses: readonly HolderLicense[];
 }
