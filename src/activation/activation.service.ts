@@ -40,7 +40,8 @@ export class ActivationService {
   /**
    * Activates the machine, or returns its existing activation, so that a client can repeat a request after a lost response.
    * @throws Problem the first refusal that applies, in the order of docs/contract.md#errors; `license_not_found` or
-   *   `invalid_request` without such a license; `unavailable` if the service may use a wrong database, or its clock may be wrong
+   *   `invalid_request` if no license has this key and e-mail; `unavailable` if the service may use a wrong database, or its clock
+   *   may be wrong
    */
   async activate(request: ActivateRequest): Promise<{ activation: SuccessfulAttempt; created: boolean }> {
     const now = this.clock.now();

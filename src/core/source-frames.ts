@@ -15,7 +15,7 @@ const maps = new Map<string, SourceMap | undefined>();
 export function sourceFrame(frame: string): string {
   return frame.replace(BUILT_POSITION, (position, url: string, line: string, column: string) => {
     const entry = mapOf(url)?.findEntry(Number(line) - 1, Number(column) - 1);
-    // For code of packages, which is not in the map, the entry is the last one before it.
+    // The map lacks the code of packages. For it, `findEntry` returns the last mapping before the position, on an earlier line.
     if (!entry || !('originalSource' in entry) || entry.generatedLine !== Number(line) - 1) return position;
     const source = entry.originalSource.replace(/^(\.\.\/)+/, '');
     return `${source}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;

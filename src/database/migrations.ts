@@ -25,7 +25,7 @@ export type DatabaseCheck = (dataSource: DataSource) => Promise<void>;
  * @param printMessage receives a sentence if another instance migrates for a second or longer @param signal ends this wait
  * @param check is called with the migrated database, while its connections are open
  * @returns the names of the applied migrations
- * @throws ConfigError as `requireUsableDatabase`
+ * @throws ConfigError or ReadOnlyDatabase, as `requireUsableDatabase`
  */
 export async function migrate(
   url: string,
@@ -67,8 +67,8 @@ async function migrateJobs(dataSource: DataSource): Promise<void> {
 }
 
 /**
- * @throws ConfigError if the URL leads to a pooler, to an old server, to a database with another encoding than UTF8, or to one of a
- *   version before the first release @throws ReadOnlyDatabase
+ * @throws ConfigError if the URL leads to a pooler, to an old server, to a database with another encoding than UTF8, or to a
+ *   database that a version of Mooring before the first release created @throws ReadOnlyDatabase
  */
 export async function requireUsableDatabase(dataSource: DataSource): Promise<void> {
   await refusePooler(dataSource);
@@ -89,8 +89,8 @@ const READ_SERVER = `
     current_setting('transaction_read_only')::boolean as is_read_only`;
 
 /**
- * @throws ConfigError if the server is older than REQUIRED_POSTGRES_MAJOR, or if the database lacks characters that labels may have
- * @throws ReadOnlyDatabase
+ * @throws ConfigError if the server is older than REQUIRED_POSTGRES_MAJOR, or if the encoding of the database is not UTF8: another
+ *   encoding cannot store every hostname hint @throws ReadOnlyDatabase
  */
 async function refuseServer(dataSource: DataSource): Promise<void> {
   const { version, encoding, is_read_only } = await queryOne<{

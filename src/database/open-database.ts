@@ -58,11 +58,13 @@ async function openEmbedded(
 
 /**
  * Migrates a database. If it does not answer yet, tries again for 30 seconds (docs/decisions/0042).
- * @param printMessage receives a sentence about the wait, also for another instance, and a further one if its reason changes
+ * @param printMessage receives a sentence when it waits for the database or for another instance, and another when the reason
+ *   of the wait changes
  * @param signal ends the wait @param check as that of `migrate`
  * @returns the names of the applied migrations
  * @throws ConfigError if waiting would not help (`databaseRefusal`), at once
  * @throws DatabaseUnavailable after 30 seconds
+ * @throws any other error of the migration at once; AbortError if `signal` ends the wait
  */
 export async function migrateWhenReachable(
   url: string,

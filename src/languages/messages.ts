@@ -13,7 +13,7 @@ type Translated<Texts> = Texts extends string
 export type Messages = Translated<typeof english>;
 
 /**
- * Translations of the descriptions of stored data on the privacy page, by the description in English, so that a description
- * that was changed has none. A translation that equals the English text counts as missing.
+ * Translations of the descriptions of stored data on the privacy page. The key is the English description. When that text changes,
+ * its old translation no longer applies. A translation that equals the English text counts as missing.
  */
 export type Descriptions = Readonly<Record<string, string>>;

@@ -12,11 +12,11 @@ import { HolderGuard } from './holder.guard.js';
 import { HolderLicensesController } from './licenses.controller.js';
 import { HolderOverviewService } from './overview.service.js';
 import { HolderSessionController } from './session.controller.js';
-import { RootController } from './root.controller.js';
+import { RootRedirectController } from './root-redirect.controller.js';
 import { SignInCodes } from './sign-in-codes.js';
 import { SignInService } from './sign-in.service.js';
 
-/** The API of the license portal, in which holders manage their licenses and data. */
+/** The API of the license portal, in which holders manage their licenses and data, and the redirect from `/` to it. */
 @Module({
   imports: [LanguagesModule, LicensesModule, ReleasesModule, ErasureModule, KeysModule, MailModule],
   controllers: [
@@ -24,7 +24,7 @@ import { SignInService } from './sign-in.service.js';
     HolderLicensesController,
     HolderActivationsController,
     HolderDataController,
-    RootController,
+    RootRedirectController,
   ],
   providers: [SignInService, SignInCodes, HolderGuard, HolderOverviewService, HolderExportService],
 })

@@ -37,7 +37,7 @@ type Published = Pick<ManifestService, 'live' | 'versions'>;
 
 /**
  * Keeps the live manifest and the published versions in memory, so that serving the manifest needs no database.
- * The file is long, because a manifest is published on top of the same state that is served.
+ * The file is long, because serving and publishing are in one class: both read the published manifests in the same way.
  */
 @Injectable()
 export class ManifestService implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {

@@ -39,8 +39,8 @@ export function readingsOf(value: string): string[] | null {
 }
 
 /**
- * Decodes a text once: compatibility forms, invisible characters and marks, characters that look like a dash, a dot or a colon,
- * then percent encoding, quoted-printable and HTML entities.
+ * Decodes a text once: applies NFKC, removes invisible characters and marks, replaces characters that look like a dash, a dot or a
+ * colon by the ASCII ones, then decodes percent encoding, quoted-printable, `%uXXXX` and HTML entities.
  */
 function decode(value: string): string {
   return value

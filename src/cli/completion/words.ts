@@ -21,7 +21,7 @@ export interface CompletionContext {
   readonly path: string;
   readonly commands: readonly Word[];
   readonly options: readonly OptionWord[];
-  /** The values of its arguments. */
+  /** The values of its first argument; `text` without one. */
   readonly values: Values;
 }
 

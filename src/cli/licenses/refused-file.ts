@@ -18,7 +18,7 @@ export function nextRefusedPath(path: string, extension: 'csv' | 'json'): string
  * refused row, under another name until it is complete.
  */
 export class RefusedFile {
-  /** Undefined for standard output. */
+  /** The open `.part` file; undefined for standard output, and before the first refused row. */
   #file: FileHandle | undefined;
   #hasRows = false;
 
@@ -79,7 +79,10 @@ export class RefusedFile {
     throw writeError(this.#part, error);
   };
 
-  /** A row may have fewer cells than the header. One with more keeps all, so that its reason is in the right column once it is mended. */
+  /**
+   * A row with fewer cells than the header is padded. A row with more keeps them all: when the user deletes the surplus cells, the
+   * reason moves into the last column.
+   */
   #padded(cells: readonly string[]): readonly string[] {
     return [...cells, ...Array<string>(Math.max(0, this.header!.length - cells.length)).fill('')];
   }

@@ -4,12 +4,13 @@ const LENGTH_PERIOD_MS = 20;
 /**
  * Measures since when connections wait in the kernel's queue. The kernel does not say how long each of them has waited, and Node
  * accepts one connection in each turn of the event loop. So a turn without a new connection has found the queue empty, and a
- * connection that is accepted has waited at most since then. After an idle time nothing is measured until a connection arrives.
+ * connection that is accepted has waited at most since then. After an idle time nothing is measured until a connection is accepted:
+ * the time that it and those behind it waited before is not counted.
  */
 export class AcceptQueue {
   #isWatched = false;
   #hasAccepted = false;
-  /** When the queue was last found empty, in milliseconds of `now`. */
+  /** When the watch began, in milliseconds of `now`: at the first accepted connection after an idle time, or in `whenEmpty`. */
   #emptyAt = 0;
   #whenEmpty: (() => void) | undefined;
   #giveUpAt = Infinity;
@@ -27,7 +28,7 @@ export class AcceptQueue {
     private readonly afterInput: (callback: () => void) => void = setImmediate,
   ) {}
 
-  /** The milliseconds since the queue was last empty; 0 if it is empty. No connection in it has waited longer. */
+  /** The milliseconds since the watch began; 0 without a watch. The time that a connection waited before it is not counted. */
   get waitingMs(): number {
     return this.#isWatched ? this.now() - this.#emptyAt : 0;
   }

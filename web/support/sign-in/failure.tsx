@@ -13,7 +13,7 @@ export function Failure({ error, texts }: Props) {
   if (!(error instanceof PasskeyFailed)) return <Notice kind="danger">{problemText(error)}</Notice>;
   const text = texts[error.reason] ?? texts.failed;
   if (error.reason !== 'cancelled') return <Notice kind="danger">{text}</Notice>;
-  // Screen readers do not announce a warning by itself.
+  // A Notice of the kind `warning` is not announced by screen readers, so its text gets the role `alert`.
   return (
     <Notice kind="warning">
       <p role="alert">{text}</p>

@@ -8,7 +8,7 @@ import { problem } from '../http/problems/problem.js';
  * pages are not built, browsers get `not_found` too.
  */
 @Controller()
-export class RootController {
+export class RootRedirectController {
   @Get()
   root(@Headers('accept') accept: string | undefined, @Res({ passthrough: true }) reply: FastifyReply): void {
     if (!accept?.includes('text/html') || !pagesAreBuilt()) throw problem('not_found');
