@@ -10,16 +10,19 @@ import { option, parseWholeNumbers, readOptions } from '../command.mjs';
 import { postgresVersion, runPageBench } from '../run.mjs';
 import { report } from './report.mjs';
 
-/** The parts of the bench, which --only selects. */
+/**
+ * The parts of the bench, which --only selects. `new`: each request on a new connection. `kept`: requests on open connections.
+ * `reconnection`: all clients return within a second.
+ */
 const PARTS = ['new', 'kept', 'reconnection'];
 const ACTIVATIONS = 5_000;
 const WARM_UP_SECONDS = 3;
 /** Connections of the closed loop that measures the capacity. */
 const CAPACITY_CONNECTIONS = 64;
 const CAPACITY_SECONDS = 5;
-/** The reconnection represents this many clients. */
+/** The reconnection runs faster, as if there were this many clients. */
 const REAL_CLIENTS = 1_000_000;
-/** The reconnection is ended after this many times the least possible time. */
+/** The reconnection is stopped after this multiple of the number of clients divided by the capacity. */
 const MAX_RECONNECTION_FACTOR = 2.5;
 
 await runPageBench(import.meta.url, { page: 'overload.md', parseOptions, measureAll, report });

@@ -249,8 +249,8 @@ describe('the options of an application', () => {
     expect(log[2]).toBe('a call in the background failed');
     expect(() => safeLog('x')).not.toThrow();
     const rejects = () => Promise.reject(new Error('of the application'));
-    const async = { onStateChange: rejects, onUpdateCheck: rejects };
-    withDefaults({ ...OPTIONS, ...async, log: (line) => log.push(line) }).onUpdateCheck({
+    const rejectingCallbacks = { onStateChange: rejects, onUpdateCheck: rejects };
+    withDefaults({ ...OPTIONS, ...rejectingCallbacks, log: (line) => log.push(line) }).onUpdateCheck({
       available: false,
       reason: 'expired',
     });
@@ -295,8 +295,8 @@ describe('the state file', () => {
     ['7 for stopped', { license, stopped: 7 }],
     ['a stop without a code', { license, stopped: { detail: 'y', extras: {} } }],
     ['a stop without a detail', { license, stopped: { code: 'x', extras: {} } }],
-    ['a stop without members', { license, stopped: { code: 'x', detail: 'y' } }],
-    ['a stop with a list of members', { license, stopped: { code: 'x', detail: 'y', extras: [] } }],
+    ['a stop without extras', { license, stopped: { code: 'x', detail: 'y' } }],
+    ['a stop with a list for extras', { license, stopped: { code: 'x', detail: 'y', extras: [] } }],
   ])('with %s is read without its license and its stop', async (_what, part) =>
     expect(await readBack(part)).toMatchObject({ license: null, stopped: null }),
   );
@@ -366,7 +366,7 @@ describe('the transport', () => {
     expect(isCancelled).toBe(true);
   });
 
-  test('removes its listener for the end of the client after each call', async () => {
+  test('removes its abort listener after each call', async () => {
     const { clock, timers } = new FakeTime();
     const { signal } = new AbortController();
     const listening: number[] = [];
@@ -480,7 +480,7 @@ describe('a client whose state file has the token of another machine', () => {
       return computer;
     }
 
-    test('stays released when the user retries, until the user clicks Activate, if an earlier client stored the stop', async () => {
+    test('stays stopped on a retry, until the user activates, if an older version of the client stored the stop without a machine digest', async () => {
       const computer = await computerWith(MACHINE_ID);
       computer.service.answer['/v1/heartbeat'] = () => problem(403, 'binding_released', 'stop');
       await computer.client.heartbeatNow();

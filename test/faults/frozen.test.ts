@@ -28,7 +28,7 @@ test('a service whose process was stopped for seconds under load continues, and 
   await expectGuarantees(faulted, answers, recovery, { mayShedLoad: true });
 });
 
-test('a service whose database does not answer answers its last requests at SIGTERM, and ends with exit code 0', async () => {
+test('if the database is frozen, the service still responds to its last requests after SIGTERM, and ends with exit code 0', async () => {
   const { process } = faulted;
   postgres.freeze();
   // Meanwhile the jobs and the events ask the database too.

@@ -40,6 +40,7 @@ async function importAt(terminal: Terminal, ...licenses: Imported[]) {
     imported: number;
     linked: number;
     already_imported: number;
+    /** Purchases whose state the import changed, for example to refunded. */
     raised_purchases: number;
     refused_rows: unknown[];
   };
@@ -232,7 +233,7 @@ test('an erasure removes the previous key, and the same file does not bring the 
   expect(await idsOf(email)).toEqual([]);
 });
 
-test('a known row of an erased holder does not bring the address back with a purchase that was only refunded', async () => {
+test('after an erasure, a row that was imported before does not add the address to a purchase of which only the refund was reported', async () => {
   const email = 'unpaid@example.com';
   const row = { key: 'UNPAID-0001-ABCD', email };
   await importLicenses(row);

@@ -159,7 +159,7 @@ describe('the language switch in the footer', () => {
     expect(await page.evaluate('hasShownFrench')).toBe(false);
   });
 
-  test('shows the error of a field in the new language, and removes other errors in the language before', async () => {
+  test('shows the error of a field in the new language, and removes each other error, which is in the previous language', async () => {
     const page = await openIn('en-GB');
     await page.goto('/portal/');
     const expectErrors = (...texts: string[]) =>

@@ -132,7 +132,7 @@ test('a refund ends a license whose buyer was erased, and is accepted if the lic
 });
 
 test.each(['disputed', 'refunded'] as const)(
-  'the first report %s of a purchase whose license was deleted is recorded, and creates no license',
+  'a first report of the status %s for a purchase whose license was deleted is recorded, and creates no license',
   async (status) => {
     const transaction_id = `deleted-${status}`;
     await sendReport(service, transaction_id, 'paid');

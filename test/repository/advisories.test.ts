@@ -78,7 +78,7 @@ function advisories(severities: Record<string, string>) {
   return Object.fromEntries(each);
 }
 
-test('npm run audit prints a table and exits with code 1 if a package of a release has a moderate advisory, also one that only the pages bundle', async () => {
+test('npm run audit prints a table and exits with code 1 if a package of a release has a moderate advisory, even a package that is only in the bundles of the pages', async () => {
   const { code, stdout } = await audit(
     registryWith({ preact: 'moderate', uuid: 'low', 'axe-core': 'critical' }),
   );

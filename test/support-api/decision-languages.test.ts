@@ -119,27 +119,25 @@ test('the texts of the mails are listed in each language, with the value of MAIL
   }
 });
 
-describe('the language of a request is removed', () => {
-  test('by a refund', async () => {
-    const request = await requestRelease('de');
-    const other = await requestRelease('ja');
-    const refund = { transaction_id: request.transaction, email: request.email, status: 'refunded' } as const;
-    await service.app.get(PurchasesService).record(refund);
-    expect(await readLanguages(request)).toEqual([null]);
-    expect(await readLanguages(other)).toEqual(['ja']);
-  });
+test('the language of a request is removed by a refund', async () => {
+  const request = await requestRelease('de');
+  const other = await requestRelease('ja');
+  const refund = { transaction_id: request.transaction, email: request.email, status: 'refunded' } as const;
+  await service.app.get(PurchasesService).record(refund);
+  expect(await readLanguages(request)).toEqual([null]);
+  expect(await readLanguages(other)).toEqual(['ja']);
+});
 
-  test('by an erasure', async () => {
-    const request = await requestRelease('de');
-    await erase(service, request.email);
-    expect(await readLanguages(request)).toEqual([]);
-  });
+test('a request, with its language, is removed by an erasure', async () => {
+  const request = await requestRelease('de');
+  await erase(service, request.email);
+  expect(await readLanguages(request)).toEqual([]);
+});
 
-  test('by another address of the license', async () => {
-    const request = await requestRelease('de');
-    const audit = { actor: 'test', reason: 'Another holder.' };
-    const email = `${randomUUID()}@example.com`;
-    await service.app.get(LicensesService).set(request.license_id, { email }, audit);
-    expect(await readLanguages(request)).toEqual([]);
-  });
+test('a request, with its language, is removed by another address of the license', async () => {
+  const request = await requestRelease('de');
+  const audit = { actor: 'test', reason: 'Another holder.' };
+  const email = `${randomUUID()}@example.com`;
+  await service.app.get(LicensesService).set(request.license_id, { email }, audit);
+  expect(await readLanguages(request)).toEqual([]);
 });

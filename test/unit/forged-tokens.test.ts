@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { FORGERIES } from '../../conformance/forged-tokens.ts';
 
-// The middle of this token is its first dot.
+// A dot is in the middle of this token: a forgery that changed the middle character would break the format instead of the claims.
 const TOKEN = `${'h'.repeat(160)}.${'c'.repeat(73)}.${'s'.repeat(86)}`;
 
 test('the middle of the token is a dot', () => expect(TOKEN[Math.floor(TOKEN.length / 2)]).toBe('.'));
 
 test.each(FORGERIES.filter(({ what }) => what.includes('one character')))(
-  '$what differs in one character, which is not the last of its segment',
+  '$what differs in one character of the claims or the signature, which is not the last of its segment',
   ({ make }) => {
     const forged = make(TOKEN);
     const differing = [...TOKEN].flatMap((character, i) => (character === forged[i] ? [] : [i]));

@@ -29,8 +29,8 @@ export interface HistoriesReport {
 }
 
 /**
- * Runs the scenarios of consecutive seeds while faults are injected, until enough operations are recorded, and checks each
- * history. @param onChecked is called after each history, with the contradiction if it is not linearizable
+ * Runs the scenarios of consecutive seeds, from `seed + 1` on, while faults are injected, until enough operations are recorded, and
+ * checks each history. @param onChecked is called after each history, with the contradiction if it is not linearizable
  */
 export async function checkHistories(
   deployment: FaultedDeployment,
@@ -108,5 +108,5 @@ function formatContradiction(
     irrelevantCount > 0
       ? `\nThe contradiction remains whether the ${irrelevantCount} other operations happened or not.`
       : '';
-  return `No order of these operations on a ${license} (seed ${seed}) explains their responses:\n\n${formatHistory(operations)}${others}`;
+  return `No order of these operations on a ${license} (scenario seed ${seed}) explains their responses:\n\n${formatHistory(operations)}${others}`;
 }

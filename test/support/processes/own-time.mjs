@@ -1,5 +1,5 @@
-// A module that is preloaded into a service. It adds a header to each response with the time since the request arrived, measured
-// by the event loop of the service, so that it does not depend on the speed of the computer.
+// A module that is preloaded into a service. It adds a header to each response with the time since the request arrived, in loop
+// time (loop-time.ts), which hardly advances while the process does not run, so that other load hardly changes it.
 import { ServerResponse } from 'node:http';
 import { loopTime } from '../loop-time.ts';
 
