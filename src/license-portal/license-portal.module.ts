@@ -16,7 +16,7 @@ import { RootRedirectController } from './root-redirect.controller.js';
 import { SignInCodes } from './sign-in-codes.js';
 import { SignInService } from './sign-in.service.js';
 
-/** The API of the license portal, in which holders manage their licenses and data, and the redirect from `/` to it. */
+/** The API of the license portal, in which holders manage their licenses and data, and the redirect from `/` to the portal. */
 @Module({
   imports: [LanguagesModule, LicensesModule, ReleasesModule, ErasureModule, KeysModule, MailModule],
   controllers: [
