@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { hasLatestRun } from '../../src/retention/finished-runs.js';
-import { Clock } from '../../src/core/clock.js';
 import { maintenanceDataSource } from '../../src/database/data-source.js';
+import { FakeClock } from '../support/harness.js';
 import { afterThisFile } from '../support/of-this-file.js';
 import { RetentionHarness } from './harness.js';
 
@@ -62,15 +62,9 @@ test.each([
 
 test('no run counts while the clock has jumped ahead', async () => {
   await harness.insert('retention_run', RUN);
-  let [now, monotonic] = [Date.parse(NOW) - 7_200_000, 0];
-  class WallClock extends Clock {
-    override now = () => new Date(now);
-    override monotonic = () => monotonic;
-  }
-  const clock = new WallClock();
+  const clock = new FakeClock('2026-11-20T11:00:00Z');
   expect(clock.hasJumpedAhead()).toBe(false);
-  [now, monotonic] = [Date.parse(NOW), 1_000];
+  clock.jump(7_200_000);
   expect(await hasLatestRun(dataSource, clock)).toBe(false);
-  [now, monotonic] = [Date.parse(NOW), 7_200_000];
-  expect(await hasLatestRun(dataSource, clock)).toBe(true);
+  expect(await hasLatestRun(dataSource, new FakeClock(NOW))).toBe(true);
 });
