@@ -170,7 +170,7 @@ export interface ErasureListAnswer {
 export interface EventBacklog {
   /** Whether events are recorded. */
   readonly is_recording: boolean;
-  /** Events that will be attempted: also failing ones and those that wait until a failing one is delivered. */
+  /** Events that will be attempted, also failing events, and events that wait until a failing one is delivered. */
   readonly waiting: number;
   /** Waiting events with a failed attempt. */
   readonly failing: number;
