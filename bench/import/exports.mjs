@@ -22,7 +22,8 @@ const KINDS = [
  * @param {'lemonsqueezy' | 'gumroad' | 'paddle' | 'keygen'} vendor
  * @param {{ rows: number, seed: number }} size `rows` is the number of licenses. Gumroad's export has
  *   further rows, which are no licenses
- * @returns {{ text: string, extension: string, licenses: { key: string, email: string, transaction: string | null, becomes: string }[] }}
+ * @typedef {{ key: string, email: string, transaction: string | null, becomes: string }} ExportedLicense
+ * @returns {{ text: string, extension: string, licenses: ExportedLicense[] }}
  *   the file, and its licenses with the status that each becomes
  */
 export function makeExport(vendor, { rows, seed }) {

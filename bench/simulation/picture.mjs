@@ -25,7 +25,8 @@ const TICKS = [1, 10, 100, 1_000, 10_000];
 
 const STYLE = `
   svg { --background: #ffffff; --ink: #1f2933; --soft: #66727f; --grid: #e3e8ee; --p50: #2a78c8; --p90: #7a5fd0; --p99: #d6457e;
-    --outage: #d64545; --reconnection: #e39a1f; --update: #3f9b63; --wave: #66727f; --answered: #8ba6c1; --refused: #e39a1f; --unanswered: #d64545; }
+    --outage: #d64545; --reconnection: #e39a1f; --update: #3f9b63; --wave: #66727f; --answered: #8ba6c1;
+    --refused: #e39a1f; --unanswered: #d64545; }
   @media (prefers-color-scheme: dark) { svg { --background: #12171d; --ink: #e6ebf0; --soft: #93a1b0; --grid: #2a333d;
     --p50: #6cb0f5; --p90: #b09df5; --p99: #f583ad; --outage: #f07070; --reconnection: #f0b750; --update: #6cc98f; --wave: #93a1b0;
     --answered: #4d6780; --refused: #f0b750; --unanswered: #f07070; } }

@@ -5,8 +5,8 @@ import type { Fetch } from './transport.js';
 import { isLoopback } from './web-address.js';
 
 /**
- * Makes each request over a connection and a TLS session of its own, so that a read of the manifest cannot be linked to a heartbeat.
- * The `fetch` of Node resumes an earlier TLS session, and from Node 26 on sends all requests over one HTTP/2 connection.
+ * Makes each request over a connection and a TLS session of its own, so that a read of the manifest cannot be linked to a
+ * heartbeat. The `fetch` of Node resumes an earlier TLS session, and from Node 26 on sends all requests over one HTTP/2 connection.
  *
  * It follows no redirect, has no cache and no cookies, and asks for no compression. It uses the proxy of the environment
  * (`HTTPS_PROXY`, `NO_PROXY`) from Node 22.21 and 24.5 on, except for a service on a loopback address.

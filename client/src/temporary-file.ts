@@ -15,8 +15,8 @@ export function temporaryOf(file: string): string {
 
 /**
  * Deletes the temporary files of this file that were left by killed processes: they contain the license key. The file of a
- * process that still runs is kept for an hour: it may be a write in progress. Later it is not, and another process has got that id, as
- * in a container, where all get the same one. Never throws.
+ * process that still runs is kept for an hour: it may be a write in progress. Later it is not, and another process has got that id,
+ * as in a container, where all get the same one. Never throws.
  */
 export async function removeAbandoned(file: string): Promise<void> {
   const prefix = `${basename(file)}.`;

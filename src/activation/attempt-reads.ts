@@ -7,16 +7,16 @@ import { LicenseKeys } from '../keys/license-keys.js';
 import type { ActivateRequest } from './activation.dto.js';
 import type { ActivationAttempt } from './activation-attempt.js';
 
-// Each query below adds the join of `a`, the active activation of the machine. `revision` changes with each change of the license or
-// of its purchase.
+// Each query below adds the join of `a`, the active activation of the machine. `revision` changes with each change of the license
+// or of its purchase.
 const SELECT_ATTEMPT = `
   select l.id as license_id, l.machines_allowed, l.expires_at, l.on_expiry, l.staff_status, p.state as purchase_state,
          a.id as activation_id, a.activated_at, a.hostname_hint, concat(l.xmin, ' ', p.xmin) as revision
   from license l
   left join purchase p on p.id = l.purchase_id`;
 
-// Adds `machines_in_use` to the found attempts. It is counted once for each license, because the machines of a large license may all
-// activate again in the same second, and not for a new machine, for which `activate_machine` counts.
+// Adds `machines_in_use` to the found attempts. It is counted once for each license, because the machines of a large license may
+// all activate again in the same second, and not for a new machine, for which `activate_machine` counts.
 const countMachines = (found: string) => `
   with attempt as materialized (${found}), in_use as (
     select license_id, (select count(*)::int from activation where license_id = l.license_id and ended_at is null) as machines_in_use

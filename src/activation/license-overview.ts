@@ -29,7 +29,9 @@ export interface LicenseView {
   readonly previous_key_hint: string | null;
   /** Null if the holder was erased, or if a restore lost the address. */
   readonly email: string | null;
-  /** Whether a restore lost the address. The license is valid nevertheless, and staff set the address again (docs/decisions/0024). */
+  /**
+   * Whether a restore lost the address. The license is valid nevertheless, and staff set the address again (docs/decisions/0024).
+   */
   readonly is_address_lost: boolean;
   readonly status: LicenseStatus;
   readonly expires_at: string | null;

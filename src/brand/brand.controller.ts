@@ -34,7 +34,8 @@ export class BrandController {
       .headers({
         'cache-control': CACHE_CONTROL,
         'content-type': image.type,
-        // An SVG file can contain scripts. An `img` element does not run them. This policy forbids them if the file is opened alone.
+        // An SVG file can contain scripts. An `img` element does not run them. This policy forbids them if the file is opened
+        // alone.
         'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
       })
       .send(image.bytes);

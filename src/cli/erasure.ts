@@ -13,8 +13,8 @@ const withErasures = <T>(work: (erasures: ErasureService) => Promise<T>, config 
   withDatabase(
     async (context) => {
       const erasures = await createErasureService(context);
-      // The database may be a restored backup that no service has used yet. Without this call, a request that was cancelled after the
-      // backup would be carried out.
+      // The database may be a restored backup that no service has used yet. Without this call, a request that was cancelled after
+      // the backup would be carried out.
       await erasures.replay();
       return work(erasures);
     },
@@ -22,8 +22,8 @@ const withErasures = <T>(work: (erasures: ErasureService) => Promise<T>, config 
   );
 
 /**
- * Reads the settings of a command that erases. In production TOMBSTONE_FILE must be set: if the command runs on another machine than
- * the service, the default would not be the file of the service.
+ * Reads the settings of a command that erases. In production TOMBSTONE_FILE must be set: if the command runs on another machine
+ * than the service, the default would not be the file of the service.
  * @throws ConfigError
  */
 function configForErasing(): Config {

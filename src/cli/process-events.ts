@@ -13,8 +13,8 @@ export function endOnProcessEvents(report: (error: unknown) => Promise<void>): v
   exitOnUncaught(report);
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', ({ code }: NodeJS.ErrnoException) => {
-      // The reader of the output has ended (`mooring … | head`), which needs no message. The command may be in the middle of its work,
-      // so the status is not 0. Other codes are errors, such as a full disk.
+      // The reader of the output has ended (`mooring … | head`), which needs no message. The command may be in the middle of its
+      // work, so the status is not 0. Other codes are errors, such as a full disk.
       if (code === 'EPIPE') process.exit(128 + constants.signals.SIGPIPE);
       process.stderr.write(`The output could not be written (${code}).\n`);
       process.exit(1);

@@ -13,7 +13,9 @@ export interface Accent {
 /** The contrast of text and its background that WCAG 2.2 (1.4.3) demands. */
 export const MIN_CONTRAST = 4.5;
 
-/** The backgrounds against which contrast is checked: `--tint` in `web/shared/page/style.css`. Most backgrounds have more contrast. */
+/**
+ * The backgrounds against which contrast is checked: `--tint` in `web/shared/page/style.css`. Most backgrounds have more contrast.
+ */
 const LIGHT_BACKGROUND = '#f0f3f3';
 const DARK_BACKGROUND = '#1b262c';
 

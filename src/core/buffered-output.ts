@@ -32,8 +32,8 @@ export class BufferedOutput {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly fd: number) {
-    // An `exit` handler cannot wait, so it writes the remaining lines synchronously. While an earlier write is in progress, it writes
-    // nothing, because the lines would be mixed.
+    // An `exit` handler cannot wait, so it writes the remaining lines synchronously. While an earlier write is in progress, it
+    // writes nothing, because the lines would be mixed.
     process.once('exit', () => {
       if (this.#writeInProgress) return;
       try {

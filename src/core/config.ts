@@ -45,7 +45,7 @@ export class Config {
   readonly isProduction: boolean;
   readonly port: number;
   readonly host: string;
-  /** Whether several instances on this machine share `port`; the kernel gives each connection to one of them (docs/decisions/0056). */
+  /** Whether several instances on this machine share `port`: the kernel distributes the connections (docs/decisions/0056). */
   readonly isPortShared: boolean;
   /** Without a trailing slash. */
   readonly publicUrl: string;
@@ -84,7 +84,7 @@ export class Config {
   /** The sender of mails. */
   readonly mailFrom: MailAddress;
   readonly brand: Brand;
-  /** The default language of mails. A mail that a request of the portal causes has a language that the request accepts, if there is one. */
+  /** The default language of mails. A mail that the portal causes has a language that the request accepts, if there is one. */
   readonly mailLanguage: string;
   /** The folder of further languages; undefined if there are none. */
   readonly languagesDir: string | undefined;

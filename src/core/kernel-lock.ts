@@ -15,8 +15,8 @@ export function tryKernelLock(file: string): (() => void) | null {
   const lock = new DatabaseSync(file);
   try {
     lock.exec('pragma journal_mode = off; begin exclusive');
-    // SQLite opens a file that it cannot write for reading, and its exclusive lock then excludes no process. The file is not opened to
-    // check this, because closing it would release the locks of this process.
+    // SQLite opens a file that it cannot write for reading, and its exclusive lock then excludes no process. The file is not opened
+    // to check this, because closing it would release the locks of this process.
     accessSync(file, constants.W_OK);
   } catch (error) {
     lock.close();

@@ -4,7 +4,8 @@
  */
 export const REQUIRED_NODE_MAJOR = 24;
 
-// Entry points import this file alone before the version is checked, so it imports nothing, and has no syntax that an old Node lacks.
+// Entry points import this file alone before the version is checked, so it imports nothing, and has no syntax that an old Node
+// lacks.
 
 /** Whether this Node can run Mooring. If not, prints a sentence and sets the exit code 2. */
 export function isNodeNewEnough(): boolean {

@@ -10,7 +10,8 @@ const maps = new Map<string, SourceMap | undefined>();
 /**
  * Names the line of the source in a frame of a stack trace, if the built file has a source map. Node could do the same
  * (`--enable-source-maps`), but would read the maps at the start, which takes 8 MiB (docs/decisions/0057).
- * @param frame such as `confirm (file:///opt/mooring/dist/serve.js:41:7)` @returns `confirm (src/heartbeat/heartbeat.service.ts:12:5)`
+ * @param frame such as `confirm (file:///opt/mooring/dist/serve.js:41:7)`
+ * @returns `confirm (src/heartbeat/heartbeat.service.ts:12:5)`
  */
 export function sourceFrame(frame: string): string {
   return frame.replace(BUILT_POSITION, (position, url: string, line: string, column: string) => {

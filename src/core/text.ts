@@ -36,8 +36,8 @@ export const visibleLines = (text: string) =>
     .trim();
 
 /**
- * Whether a text has a character that a reader can see. The letters that only fill space (U+3164 and others) are invisible, and so is
- * the Braille pattern without a dot (U+2800).
+ * Whether a text has a character that a reader can see. The letters that only fill space (U+3164 and others) are invisible, and so
+ * is the Braille pattern without a dot (U+2800).
  */
 export const hasVisibleCharacter = (text: string) =>
   /[^\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\s\u2800]/u.test(text);

@@ -42,8 +42,8 @@ const TIME_UNCERTAIN_RETRY_MS = 10 * 60_000;
 @Injectable()
 export class ErasureService {
   /**
-   * What `loadRecords` last read from TOMBSTONE_FILE: the ids of erased purchases and licenses, and each of these purchases with the
-   * hash of the erased address (`toBuyer`). Undefined before its first call.
+   * What `loadRecords` last read from TOMBSTONE_FILE: the ids of erased purchases and licenses, and each of these purchases with
+   * the hash of the erased address (`toBuyer`). Undefined before its first call.
    */
   #recordedIds: ReadonlySet<string> | undefined;
 
@@ -275,8 +275,8 @@ export class ErasureService {
   }
 
   /**
-   * Whether `wasErased` is true of a purchase because of this address: a purchase of several licenses may have other holders. A block
-   * of a version before docs/decisions/0024 has no address, and counts for each.
+   * Whether `wasErased` is true of a purchase because of this address: a purchase of several licenses may have other holders. A
+   * block of a version before docs/decisions/0024 has no address, and counts for each.
    */
   async wasErasedFor(email: string, purchaseId: string): Promise<boolean> {
     const isErased = await this.wasErased(purchaseId);

@@ -41,7 +41,8 @@ export class HeartbeatService {
     this.answersBySource.primary += 1;
     if (!activation) {
       await this.licenses.assertDatabaseHasLicenses();
-      // The row was deleted, or a restored backup lacks it. Neither says that the license is invalid, so the client activates again.
+      // The row was deleted, or a restored backup lacks it. Neither says that the license is invalid, so the client activates
+      // again.
       throw problem('token_invalid');
     }
     const refusal =

@@ -66,9 +66,9 @@ export async function createApp(
   });
   const fastify = adapter.getInstance();
   const filter = new ProblemFilter(config, log, requestCounts);
-  // A new connection first loses its address; then its heartbeat may be refused early, or Node parses it. The listeners of a request
-  // run from the last call to the first: prepared response, malformed requests, removal of headers, load shedding. Then come the
-  // hooks of Fastify, from the first call to the last.
+  // A new connection first loses its address; then its heartbeat may be refused early, or Node parses it. The listeners of a
+  // request run from the last call to the first: prepared response, malformed requests, removal of headers, load shedding. Then
+  // come the hooks of Fastify, from the first call to the last.
   const acceptQueue = shedLoad(
     fastify,
     new RefusalWriter(config, log, requestCounts),

@@ -92,5 +92,7 @@ export function redirectRelatively(fastify: FastifyInstance): void {
   });
 }
 
-/** A file with a hash in its name never changes. A page refers to the newest of these files, so browsers request the page each time. */
+/**
+ * A file with a hash in its name never changes. A page refers to the newest of these files, so browsers request the page each time.
+ */
 const isImmutable = (path: string) => path.startsWith(join(FOLDER, 'assets'));

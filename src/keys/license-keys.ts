@@ -17,8 +17,8 @@ interface DerivedKey {
 }
 
 /**
- * The hashes by which a license may be found for a typed key: as its current key, and as the key that another system issued. Null if
- * the text does not have the form of such a key.
+ * The hashes by which a license may be found for a typed key: as its current key, and as the key that another system issued. Null
+ * if the text does not have the form of such a key.
  */
 export type TypedKeyHashes = readonly [key_hash: Buffer | null, previous_key_hash: Buffer | null];
 
@@ -53,7 +53,8 @@ export class LicenseKeys {
   }
 
   /**
-   * Returns the keyed hash of a key that another system issued. A plain hash would reveal the keys of a system whose keys are short.
+   * Returns the keyed hash of a key that another system issued. A plain hash would reveal the keys of a system whose keys are
+   * short.
    * @param key the result of `readPreviousKey`
    */
   hashPrevious(key: string): Buffer {

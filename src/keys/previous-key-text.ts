@@ -12,8 +12,8 @@ const MIN_DIGITS = 12;
 export const PREVIOUS_KEY_SENTENCE = `must have ${MIN_CHARACTERS} letters and digits or more (${MIN_DIGITS} digits if it has no letter), because a shorter key could be guessed, and at most ${MAX_LENGTH} characters`;
 
 /**
- * Reads the key that another system issued, as a person typed or pasted it (docs/decisions/0048): without regard to case, separators
- * and full width. No letter is read as another one, because other systems may use both `O` and `0`.
+ * Reads the key that another system issued, as a person typed or pasted it (docs/decisions/0048): without regard to case,
+ * separators and full width. No letter is read as another one, because other systems may use both `O` and `0`.
  * @returns the text that is hashed; null if it is too short or too long for a key
  */
 export function readPreviousKey(text: string): string | null {

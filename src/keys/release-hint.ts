@@ -15,16 +15,18 @@ interface HintedLicense {
 }
 
 /**
- * Creates the hint in the `release_url` of a refused activation (docs/decisions/0035). For ten minutes, a request for a sign-in code
- * with this hint makes the service mail a code to the holder, until one of these codes signs in (`SignInCodes`). The hint is not
- * stored, and gives no access by itself.
+ * Creates the hint in the `release_url` of a refused activation (docs/decisions/0035). For ten minutes, a request for a sign-in
+ * code with this hint makes the service mail a code to the holder, until one of these codes signs in (`SignInCodes`). The hint is
+ * not stored, and gives no access by itself.
  * @param secret LICENSE_KEY_SECRET
  */
 export function createReleaseHint(secret: Buffer, license: HintedLicense, now: Date): string {
   return sign(secret, license, Math.floor(now.getTime() / 1000) + LIFETIME_SECONDS);
 }
 
-/** Returns the license id in a hint; null if the text has another form. The hint may be forged or expired (`isValidReleaseHint`). */
+/**
+ * Returns the license id in a hint; null if the text has another form. The hint may be forged or expired (`isValidReleaseHint`).
+ */
 export function licenseIdOfHint(hint: string): string | null {
   return SHAPE.exec(hint)?.[1] ?? null;
 }

@@ -12,7 +12,8 @@ import { HolderOverviewService } from './overview.service.js';
 @Controller('portal/api/licenses')
 @UseGuards(HolderGuard)
 export class HolderLicensesController {
-  // Limits how often the key of a license is mailed: a person who knows the key and is not the holder could fill the holder's mailbox.
+  // Limits how often the key of a license is mailed: a person who knows the key and is not the holder could fill the holder's
+  // mailbox.
   readonly #keyMails = new RateLimit(10, DAY_SECONDS);
 
   constructor(

@@ -120,8 +120,8 @@ export class SignInCodes implements OnModuleInit {
     return { email: row.email, isRight };
   }
 
-  // The job, not the request, checks whether a license or a purchase has this address, so that neither the response nor its duration
-  // reveals it. No mail is sent for a code that expired while the mail server was unavailable.
+  // The job, not the request, checks whether a license or a purchase has this address, so that neither the response nor its
+  // duration reveals it. No mail is sent for a code that expired while the mail server was unavailable.
   private async compose(id: string, language: Language): Promise<MailMessage | null> {
     const sql = `select id, nonce, email from one_time_code c where id = $1 and expires_at > $2 and nonce is not null
       and (exists (select 1 from license where email = c.email) or exists (select 1 from purchase where email = c.email))`;

@@ -49,7 +49,8 @@ export class SignInService {
    * license's new key: a key that is replaced may have leaked, and the previous key with it.
    * @param typedKey a text that `licenseKeyOrPreviousField` accepts @param replaced as for `Sessions.begin`
    * @returns the session token
-   * @throws Problem `license_not_found` for an unknown key and for a wrong e-mail; `invalid_request` for a text without the form of a
+   * @throws Problem `license_not_found` for an unknown key and for a wrong e-mail; `invalid_request` for a text without the form of
+   * a
    *   license key, if no license has a previous key; `unavailable` if a production database has no licenses
    */
   async signInWithKey(email: string, typedKey: string, replaced: string | undefined): Promise<string> {

@@ -13,8 +13,8 @@ export const sinceCurrentHolder = (at: string): string => `coalesce(${at} > l.em
  * address could not find them, because a license does not keep its earlier addresses. A session of the earlier address stays. It
  * shows nothing, and ends within 12 hours.
  *
- * The codes are locked in a statement of their own: the last of several concurrent changes then sees the licenses as the others left
- * them.
+ * The codes are locked in a statement of their own: the last of several concurrent changes then sees the licenses as the others
+ * left them.
  */
 export async function deleteCodesOfFormerAddress(manager: EntityManager, email: string): Promise<void> {
   await execute(manager, 'select 1 from one_time_code where email = $1 order by id for update', [email]);

@@ -1,4 +1,7 @@
-/** An SQL expression for the time when a license ends or ended; null if it has no end. `licenseEnd` computes the same from an entity. */
+/**
+ * An SQL expression for the time when a license ends or ended; null if it has no end. `licenseEnd` computes the same from an
+ * entity.
+ */
 export const LICENSE_END = `least(ended_at, case when on_expiry = 'stop' then expires_at end)`;
 /**
  * An SQL expression for the start of the retention period: the end of the license, or the last change of this end if that is

@@ -50,10 +50,10 @@ const STORE_SETTINGS = `
     where $4 and c.value = excluded.value and (c.prefix is null or not exists (select from license))`;
 
 /**
- * Refuses a secret or a prefix with which the database was not made: keys could not be mailed again, a purchase that is reported again
- * would get another license or another key, and a key that is typed without its prefix would not be found (docs/decisions/0042). If
- * the database has no check value yet, the settings are compared with the license keys instead, and stored if they match or there
- * are none. Of concurrent first calls, one stores them.
+ * Refuses a secret or a prefix with which the database was not made: keys could not be mailed again, a purchase that is reported
+ * again would get another license or another key, and a key that is typed without its prefix would not be found
+ * (docs/decisions/0042). If the database has no check value yet, the settings are compared with the license keys instead, and
+ * stored if they match or there are none. Of concurrent first calls, one stores them.
  * @param options.isStart whether the service starts, which may change the prefix until the first license @throws ConfigError
  */
 export async function requireKeySettingsOfDatabase(

@@ -292,7 +292,10 @@ async function findEqual(
   return existing.id;
 }
 
-/** SQL for the ids of the licenses that had a key until it was replaced. @param keyHash the SQL placeholder of its hash, such as `$1` */
+/**
+ * SQL for the ids of the licenses that had a key until it was replaced.
+ * @param keyHash the SQL placeholder of its hash, such as `$1`
+ */
 const licensesWithReplacedKey = (keyHash: string) =>
   `select license_id from replaced_key where key_hash = ${keyHash}`;
 

@@ -2,8 +2,8 @@ import { Logger } from 'graphile-worker';
 import type { LibraryOutput } from '../core/library-output.js';
 
 /**
- * Creates the logger of the job queue: its warnings and errors go to `output`. The failures of jobs do not, because `JobWorker` logs
- * them. @param shutdown after its abort nothing is logged, because the connections are then being closed
+ * Creates the logger of the job queue: its warnings and errors go to `output`. The failures of jobs do not, because `JobWorker`
+ * logs them. @param shutdown after its abort nothing is logged, because the connections are then being closed
  */
 export function queueLogger(output: LibraryOutput, shutdown: AbortSignal): Logger {
   return new Logger(() => (level, _text, meta = {}) => {

@@ -53,7 +53,9 @@ interface Row {
  */
 export const HAS_FAILED = 'last_error is not null or attempts >= max_attempts';
 
-/** SQL condition of a job that counts. A running job whose key was added again loses its key (`JobOptions.key`) and counts no more. */
+/**
+ * SQL condition of a job that counts. A running job whose key was added again loses its key (`JobOptions.key`) and counts no more.
+ */
 export const IS_CURRENT = 'key is not null';
 
 /** Reads the waiting and the failing mails, without personal data. */

@@ -1,6 +1,8 @@
 import type { PurchaseState } from '../licenses/license.rules.js';
 
-/** The states by rank, the lowest first. The highest reported state counts, in any order of reports (docs/contract.md#purchases). */
+/**
+ * The states by rank, the lowest first. The highest reported state counts, in any order of reports (docs/contract.md#purchases).
+ */
 export const PURCHASE_STATES: readonly PurchaseState[] = ['paid', 'disputed', 'dispute_won', 'refunded'];
 
 /** Returns the state with the higher rank. */

@@ -12,8 +12,8 @@ export const hasFinished = (now: `$${number}`): string => `finished_at is not nu
 export const RUN_MINUTE = 5;
 
 /**
- * Whether the hourly run that was due last has taken place, on any instance: a run for its own start time (no `--as-of`) began at or
- * after the time at which it was due, and has finished without a failure. False if the clock has jumped ahead.
+ * Whether the hourly run that was due last has taken place, on any instance: a run for its own start time (no `--as-of`) began at
+ * or after the time at which it was due, and has finished without a failure. False if the clock has jumped ahead.
  */
 export async function hasLatestRun(database: SqlConnection, clock: Clock): Promise<boolean> {
   if (clock.hasJumpedAhead()) return false;

@@ -32,7 +32,9 @@ const SMALL_TABLE_INTERVAL_MS = 20 * 60 * 60_000;
  * request for 3 days, and this interval has 21, so 6 days remain for retries.
  */
 const LARGE_TABLE_INTERVAL_MS = 21 * DAY_MS;
-/** For these days a large table waits for its hour. Then each hourly run tries, because the same dump may fill this hour every day. */
+/**
+ * For these days a large table waits for its hour. Then each hourly run tries, because the same dump may fill this hour every day.
+ */
 const LARGE_TABLE_WAIT_MS = 2 * DAY_MS;
 
 interface FileState {

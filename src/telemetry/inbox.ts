@@ -13,7 +13,8 @@ const FIND_WAITING = `
 /**
  * Moves the telemetry of past days from the inbox to `telemetry` in one transaction, in the order of the random ids. The position
  * of a moved row then reveals neither when it arrived nor which rows arrived before and after it (docs/privacy.md#telemetry,
- * docs/decisions/0020). The rows that an interrupted run left in `telemetry_inbox_draining` are moved first, in another transaction.
+ * docs/decisions/0020). The rows that an interrupted run left in `telemetry_inbox_draining` are moved first, in another
+ * transaction.
  * @param asOf the time for which the retention run applies the policy, which an operator can choose; rows from before its day (UTC)
  *   are moved
  * @param now the current time; its month always gets a partition
@@ -37,8 +38,8 @@ export async function moveInbox(runner: QueryRunner, asOf: Date, now: Date): Pro
 }
 
 /**
- * Swaps the names of the two inboxes, so that new telemetry is stored in the empty one. Each gets the comment of its new name, because
- * the privacy page shows it. PostgreSQL runs the statements of one string in one transaction.
+ * Swaps the names of the two inboxes, so that new telemetry is stored in the empty one. Each gets the comment of its new name,
+ * because the privacy page shows it. PostgreSQL runs the statements of one string in one transaction.
  */
 const SWAP_INBOXES = `
   set local lock_timeout = ${LOCK_TIMEOUT_MS};

@@ -22,8 +22,8 @@ const DELETE_EMPTY_UNENDED_WEEKS = `
     and not exists (select from fleet_cell where week_end = w.week_end)
     and not exists (select from crash_week where week_end = w.week_end)`;
 
-// The first week is the one after the last counted week that has ended, or the week of the oldest row if none is counted. A week has
-// ended if it is before today and none of its rows waits in an inbox (the view telemetry_waiting).
+// The first week is the one after the last counted week that has ended, or the week of the oldest row if none is counted. A week
+// has ended if it is before today and none of its rows waits in an inbox (the view telemetry_waiting).
 async function findWeeksToCount(runner: QueryRunner, asOf: Date, now: Date): Promise<string[]> {
   const { first_week_end, first_open_day } = await queryOne<{
     first_week_end: string;

@@ -13,7 +13,10 @@ export interface DerivedLicense extends ExportedLicense {
   readonly purchase_id: string | null;
 }
 
-/** A license of a known purchase. A license that gets the key of an exported license is marked, so that no second one is chosen for it. */
+/**
+ * A license of a known purchase. A license that gets the key of an exported license is marked, so that no second one is chosen for
+ * it.
+ */
 interface LicenseOfPurchase {
   readonly id: string;
   readonly purchase_id: string;

@@ -21,7 +21,9 @@ export interface ImportReport {
   readonly linked: number;
   /** Rows of licenses that an earlier import, or an earlier run or batch of this one, has imported. */
   readonly already_imported: number;
-  /** Rows of a license that another row of the file represents: the first one, or a later one with a higher state of the purchase. */
+  /**
+   * Rows of a license that another row of the file represents: the first one, or a later one with a higher state of the purchase.
+   */
   readonly repeated: number;
   readonly skipped: number;
   readonly refused: number;

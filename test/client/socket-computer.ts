@@ -144,7 +144,9 @@ export class SocketComputer extends Computer {
     });
   }
 
-  /** The default `fetch` of the client. The client aborts the signal at the end of each call, also after it has read the response. */
+  /**
+   * The default `fetch` of the client. The client aborts the signal at the end of each call, also after it has read the response.
+   */
   #fetch: Fetch = (url, init) => {
     const { pathname } = new URL(url);
     const { kind } = this.client.status;

@@ -66,7 +66,9 @@ function* checkStart({ start, mustCallService }: Run, heartbeats: Attempt[]): Ge
     yield 'a restart after seven days sent no heartbeat at once';
 }
 
-/** Finds the last call that set the time of the next heartbeat: an activation that a click requested does so only if it succeeds. */
+/**
+ * Finds the last call that set the time of the next heartbeat: an activation that a click requested does so only if it succeeds.
+ */
 function findScheduling(calls: readonly Attempt[]): Attempt {
   return calls.findLast(
     (call, i) =>

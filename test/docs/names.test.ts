@@ -32,7 +32,8 @@ function namesOf(text: string, shape: RegExp): string[] {
 
 /**
  * Names in the pages that are not names of Mooring: settings, tools and functions of other programs (PostgreSQL, poolers,
- * proxies, cluster managers, Prometheus, Node, Windows, a KMS), parts of example license keys, an example role and table, and `snake_case`.
+ * proxies, cluster managers, Prometheus, Node, Windows, a KMS), parts of example license keys, an example role and table, and
+ * `snake_case`.
  */
 const FOREIGN_NAMES = new Set(
   `archive_timeout create_hypertable default_pool_size hot_standby hot_standby_feedback ignore_startup_parameters

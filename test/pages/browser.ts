@@ -24,8 +24,8 @@ const DESKTOP_WIDTH = 1280;
 const ZOOMED_WIDTH = DESKTOP_WIDTH / 2;
 
 /**
- * The appearances in which pages are checked: light and dark, with the width of a phone and of a desktop, and at 200 % zoom. All rules
- * are checked in two of them. The others differ from these in colours or in the layout only.
+ * The appearances in which pages are checked: light and dark, with the width of a phone and of a desktop, and at 200 % zoom. All
+ * rules are checked in two of them. The others differ from these in colours or in the layout only.
  */
 const APPEARANCES = [
   { colorScheme: 'light', width: PHONE_WIDTH, rules: 'all' },
@@ -85,7 +85,8 @@ const NETWORK_LINE = /^Failed to load resource: (?:net::ERR_|the server responde
 const API_PATH = /^\/(portal|support)\/api\//;
 
 /**
- * Whether a test has provoked a line on the console. These lines are left out, because tests check how the page shows what they report:
+ * Whether a test has provoked a line on the console. These lines are left out, because tests check how the page shows what they
+ * report:
  * - a request that a test aborted, or that was sent while the network or the service was unavailable;
  * - a 503, with which tests simulate a service that is unavailable;
  * - another error status of the API.
@@ -160,8 +161,8 @@ export class TestBrowser {
   }
 
   /**
-   * Disconnects a page from the network, until `setOffline(false)` of its context, which is not kept. Its empty page is closed, because
-   * each page reports to all pages of its process that the network is back, also to a page that is still disconnected.
+   * Disconnects a page from the network, until `setOffline(false)` of its context, which is not kept. Its empty page is closed,
+   * because each page reports to all pages of its process that the network is back, also to a page that is still disconnected.
    */
   async goOffline(page: Page): Promise<void> {
     const context = page.context();

@@ -18,8 +18,9 @@ export async function routeNext(page: Page, url: string, handle: (route: Route) 
 }
 
 /**
- * Holds back the answer to the next request to a URL. @returns `held`, which resolves once the service has answered, with a function
- * that passes the answer on and ends when the page has it
+ * Holds back the answer to the next request to a URL.
+ * @returns `held`, which resolves once the service has answered, with a function that passes the answer on and ends when the page
+ * has it
  */
 export async function holdNextAnswer(
   page: Page,

@@ -41,7 +41,9 @@ export async function openAs(
   return page;
 }
 
-/** Opens the page as `openAs` does, and waits until it has the answers to what it requests at its start: both queues, and `paths`. */
+/**
+ * Opens the page as `openAs` does, and waits until it has the answers to what it requests at its start: both queues, and `paths`.
+ */
 export async function openLoaded(
   at: Page | TestBrowser,
   origin: string,

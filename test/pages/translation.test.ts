@@ -9,8 +9,8 @@ import { factValue, openAs, button, dialog, submitReason } from './support-brows
 const { service, origin, browser } = await startForBrowser({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
 
 /**
- * Translates the page as Chrome does: each text that may be translated is replaced by two nested `font` elements, here with the text
- * in angle quotes. Texts that are added later are translated too.
+ * Translates the page as Chrome does: each text that may be translated is replaced by two nested `font` elements, here with the
+ * text in angle quotes. Texts that are added later are translated too.
  */
 const translate = (page: Page) =>
   page.evaluate(`{

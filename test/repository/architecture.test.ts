@@ -231,8 +231,8 @@ const NETWORK: Record<string, Record<string, readonly string[]>> = {
   'mail/job-queue-logger.ts': { 'graphile-worker': ['Logger'] }, // logs what the library prints
 };
 /**
- * The only files that may call `fetch`: commands of operators and publishers, which call PUBLIC_URL, a given URL, or that of a signed
- * image, and the sender of events, which calls EVENTS_URL.
+ * The only files that may call `fetch`: commands of operators and publishers, which call PUBLIC_URL, a given URL, or that of a
+ * signed image, and the sender of events, which calls EVENTS_URL.
  */
 const FETCHES = [
   'cli/doctor/network-checks.ts',
@@ -338,8 +338,8 @@ test('a cycle of a folder and its sub-folder is found, and a program may be next
 });
 
 /**
- * The folders that the files of each folder import, without those of its sub-folders. Each file directly below the root is a node of
- * its own, and so is a program (`main`), because it imports everything and no file imports it.
+ * The folders that the files of each folder import, without those of its sub-folders. Each file directly below the root is a node
+ * of its own, and so is a program (`main`), because it imports everything and no file imports it.
  */
 function importsOfFolders(files: readonly SourceFile[]): Map<string, Set<string>> {
   const nodeOf = (path: string) =>

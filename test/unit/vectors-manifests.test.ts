@@ -104,8 +104,8 @@ describe('manifests.json, as the publisher’s commands and the service verify i
 describe('manifests.json, as an independent program verifies it', () => {
   const dir = temporaryFolder();
 
-  // LibreSSL, which macOS calls openssl, does not know -rawin (the input is the message itself, not its digest). Then Node verifies,
-  // which the service uses too.
+  // LibreSSL, which macOS calls openssl, does not know -rawin (the input is the message itself, not its digest). Then Node
+  // verifies, which the service uses too.
   const help = spawnSync('openssl', ['pkeyutl', '-help']);
   const hasOpenssl = `${help.stdout?.toString()}${help.stderr?.toString()}`.includes('-rawin');
 

@@ -8,8 +8,8 @@ import type { HolderLicensesAnswer } from '../shared/api/api-types.js';
 export interface HolderSession {
   readonly holder: HolderLicensesAnswer;
   /**
-   * Changes the latest data, which may be newer than `holder`. The element with the id `changedId` gets the focus. After a sign-out,
-   * or if another holder has signed in since, it changes nothing.
+   * Changes the latest data, which may be newer than `holder`. The element with the id `changedId` gets the focus. After a
+   * sign-out, or if another holder has signed in since, it changes nothing.
    */
   readonly update: (
     change: (latest: HolderLicensesAnswer) => HolderLicensesAnswer,

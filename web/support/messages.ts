@@ -1,6 +1,9 @@
 import { KEPT_MONTHS } from '../../src/retention/kept-months.js';
 
-/** The texts of this page, which is in English only. The file is long, because it is a table. `{name}` is filled in, `#` is a number. */
+/**
+ * The texts of this page, which is in English only. The file is long, because it is a table. `{name}` is filled in, `#` is a
+ * number.
+ */
 export const messages = {
   support: 'Support',
   retry: 'Try again',

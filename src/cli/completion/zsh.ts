@@ -2,8 +2,8 @@ import { casePatterns, quoted } from './cases.js';
 import type { CompletionContext, Word } from './words.js';
 
 /**
- * Makes the script for zsh, which works from a folder of `fpath` and with `source`. The variable with the path of the command is named
- * `at`, because zsh binds `path` to PATH.
+ * Makes the script for zsh, which works from a folder of `fpath` and with `source`. The variable with the path of the command is
+ * named `at`, because zsh binds `path` to PATH.
  */
 export function zshScript(contexts: readonly CompletionContext[]): string {
   const { commandPaths, valueOptions, valueCases } = casePatterns(contexts);

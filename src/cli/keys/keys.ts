@@ -9,8 +9,8 @@ import { reason } from '../terminal/options.js';
 import { auditContextOf, aligned, CommandError, print, printMessage } from '../terminal/output.js';
 
 /**
- * Adds the commands of `keys`. Those for the keys that sign license tokens change only files, and the service needs no restart. Only
- * the dry run of a revocation, and `accept-secret`, need the database.
+ * Adds the commands of `keys`. Those for the keys that sign license tokens change only files, and the service needs no restart.
+ * Only the dry run of a revocation, and `accept-secret`, need the database.
  */
 export function keysCommands(keys: Command): void {
   keys.command('list').description('list the token-signing keys and their states').action(list);

@@ -26,7 +26,8 @@ interface ExportRows extends AsyncDisposable {
 
 /**
  * Opens the rows of an export, CSV or JSON by its first character.
- * @param named the columns that `--map` and `--only` name. In a JSON file one row with each is enough, because each row has its own.
+ * @param named the columns that `--map` and `--only` name. In a JSON file one row with each is enough, because each row has its
+ * own.
  * @throws CommandError if a needed or named column is missing, or a column that is read has the name of another one
  */
 export async function openExport(
@@ -44,7 +45,9 @@ export async function openExport(
   return { header: undefined, rows, [Symbol.asyncDispose]: () => rows[Symbol.asyncDispose]() };
 }
 
-/** Returns the first name that no row has; undefined if each is in some row, or if there are no rows. Mostly the first row has all. */
+/**
+ * Returns the first name that no row has; undefined if each is in some row, or if there are no rows. Mostly the first row has all.
+ */
 async function firstMissing(
   rows: AsyncGenerator<ExportRow, undefined>,
   names: readonly string[],

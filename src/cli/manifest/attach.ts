@@ -52,7 +52,10 @@ function refuseOtherOptions(others: Readonly<Record<string, unknown>>): void {
   );
 }
 
-/** Finds the key of a signature, and adds its id. All keys are tried, because a signature does not name its key. @throws CommandError */
+/**
+ * Finds the key of a signature, and adds its id. All keys are tried, because a signature does not name its key.
+ * @throws CommandError
+ */
 function withKeyId(
   signed: string,
   bytes: Buffer,

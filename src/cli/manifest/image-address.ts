@@ -14,8 +14,9 @@ const SILENCE_TIMEOUT_MS = 30_000;
 class WrongAddress extends Error {}
 
 /**
- * Downloads a disk image, without storing it, and compares its size and digest with the signed ones, so that no manifest is published
- * whose download every client rejects. @throws CommandError
+ * Downloads a disk image, without storing it, and compares its size and digest with the signed ones, so that no manifest is
+ * published whose download every client rejects.
+ * @throws CommandError
  */
 export async function checkImageAddress({ dmg }: Pick<ManifestEntry, 'dmg'>): Promise<void> {
   const abort = new AbortController();

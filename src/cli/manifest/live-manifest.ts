@@ -64,7 +64,10 @@ export async function fetchText(url: string): Promise<{ ok: boolean; status: num
 /** Whether PUBLIC_URL is set. As in `Config`, an empty setting counts as unset. */
 export const isPublicUrlSet = () => Boolean(process.env['PUBLIC_URL']?.trim());
 
-/** Returns the address of the live manifest. The default of PUBLIC_URL is not used: any program may listen there. @throws ConfigError */
+/**
+ * Returns the address of the live manifest. The default of PUBLIC_URL is not used: any program may listen there.
+ * @throws ConfigError
+ */
 function liveAddress({ publicUrl }: Config): string {
   if (isPublicUrlSet()) return `${publicUrl}/v1/manifest`;
   throw new ConfigError('PUBLIC_URL must be given: the live manifest is read from there.');
@@ -97,7 +100,10 @@ export async function findLive(previous: string | undefined, config: Config): Pr
   );
 }
 
-/** Reads the live manifest from the database, or from PUBLIC_URL if there is none; null if no manifest is live. @throws ConfigError */
+/**
+ * Reads the live manifest from the database, or from PUBLIC_URL if there is none; null if no manifest is live.
+ * @throws ConfigError
+ */
 export async function readLiveManifest(): Promise<unknown> {
   const config = publisherConfig();
   return hasDatabase(config) ? readStoredManifest(config) : fetchManifest(liveAddress(config));

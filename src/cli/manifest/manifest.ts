@@ -37,8 +37,8 @@ interface KeygenOptions {
 }
 
 /**
- * Adds the commands of `manifest`, for the publisher. Only `publish` needs a database, or STAFF_TOKEN and a service. The other commands
- * need neither if their arguments and options name the files that they read.
+ * Adds the commands of `manifest`, for the publisher. Only `publish` needs a database, or STAFF_TOKEN and a service. The other
+ * commands need neither if their arguments and options name the files that they read.
  */
 export function manifestCommands(manifest: Command): void {
   manifest

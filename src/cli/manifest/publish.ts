@@ -17,8 +17,9 @@ interface PublishOptions {
 }
 
 /**
- * `manifest publish`: checks a manifest and the download of its image, publishes it, then fetches the public address and verifies what
- * clients receive. @throws CommandError also if the manifest is published and the public address serves something else
+ * `manifest publish`: checks a manifest and the download of its image, publishes it, then fetches the public address and verifies
+ * what clients receive.
+ * @throws CommandError also if the manifest is published and the public address serves something else
  */
 export async function publish(file: string, options: PublishOptions, command: Command): Promise<void> {
   const document = await readManifestFile(file);

@@ -21,8 +21,8 @@ const PUBLISHER_SETTINGS = [
 ];
 
 /**
- * Reads the settings of a publisher's machine and no others: the job of a pipeline may have a PORT or LOG_LEVEL of another program. The
- * mode is always development, because production would require the settings of a service.
+ * Reads the settings of a publisher's machine and no others: the job of a pipeline may have a PORT or LOG_LEVEL of another program.
+ * The mode is always development, because production would require the settings of a service.
  */
 export function publisherConfig(): Config {
   const settings = PUBLISHER_SETTINGS.map((name) => [name, process.env[name]] as const);

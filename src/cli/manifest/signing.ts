@@ -52,7 +52,10 @@ export interface SigningContext {
   readonly trusted: readonly KeyObject[];
 }
 
-/** Checks the options before the disk image is read or a passphrase is asked for. @throws UsageError, or CommandError if a file exists */
+/**
+ * Checks the options before the disk image is read or a passphrase is asked for.
+ * @throws UsageError, or CommandError if a file exists
+ */
 export function checkSigningOptions({ expires, out, prepare, dryRun, key }: SigningOptions): void {
   if (prepare !== undefined && key) throw new UsageError('--prepare signs nothing: omit --key.');
   if ([prepare, dryRun, out].filter((option) => option !== undefined).length > 1)

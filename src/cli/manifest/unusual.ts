@@ -4,8 +4,8 @@ import { entryOf, type ManifestContent } from '../../keys/manifests/signed-manif
 import type { Unusual } from '../terminal/confirm.js';
 
 /**
- * A time more than a leap year ahead is unusual. Until a manifest expires, an attacker can send clients an old copy; and most licenses
- * are sold for a year, so a minimum further ahead excludes also the newest of them.
+ * A time more than a leap year ahead is unusual. Until a manifest expires, an attacker can send clients an old copy; and most
+ * licenses are sold for a year, so a minimum further ahead excludes also the newest of them.
  */
 const LONGEST_USUAL_MS = 366 * DAY_MS;
 

@@ -8,7 +8,8 @@ import { CommandError, UsageError } from './output.js';
 const PACKAGE = resolve(fileURLToPath(new URL('../../..', import.meta.url)));
 
 /**
- * Resolves a path against the folder of the caller, which npm stores in INIT_CWD before it runs the command in the package's folder.
+ * Resolves a path against the folder of the caller, which npm stores in INIT_CWD before it runs the command in the package's
+ * folder.
  * @throws UsageError for an empty path, which would mean the folder of the caller itself
  */
 export function fromWorkingDirectory(file: string): string {

@@ -10,7 +10,9 @@ const ERASE_KEYS = ['\u007f', '\b'];
 const CTRL_C = '\u0003';
 const CTRL_U = '\u0015';
 
-/** A function that reads a passphrase from a file descriptor or the terminal, never from the arguments, which all users can read. */
+/**
+ * A function that reads a passphrase from a file descriptor or the terminal, never from the arguments, which all users can read.
+ */
 export type AskPassphrase = (prompt: string) => Promise<string>;
 
 /**
@@ -49,7 +51,8 @@ export function newPassphrase(fd: number | undefined): AskPassphrase {
 /** Reads the lines of a file descriptor. @throws CommandError if they cannot be read or are not UTF-8 */
 async function linesOf(fd: number): Promise<string[]> {
   try {
-    // Node makes a pipe at standard input non-blocking, so that a synchronous read fails (EAGAIN) until the other program has written.
+    // Node makes a pipe at standard input non-blocking, so that a synchronous read fails (EAGAIN) until the other program has
+    // written.
     return utf8
       .decode(fd === 0 ? await buffer(process.stdin) : readFileSync(fd))
       .replace(/\r?\n$/, '')

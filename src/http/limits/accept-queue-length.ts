@@ -9,8 +9,8 @@ const MAX_BYTES = 16 * 1024;
 const NOT_LISTENING = / (?!0A)[0-9A-F]{2} [0-9A-F]{8}:/;
 
 /**
- * Reads a table to the end of the sockets that listen, or until the buffer is full. The buffer is emptied, because the last lines can
- * have addresses of clients.
+ * Reads a table to the end of the sockets that listen, or until the buffer is full. The buffer is emptied, because the last lines
+ * can have addresses of clients.
  */
 function readListening(file: number, bytes: Buffer): string {
   for (let length = 0; ;) {

@@ -321,8 +321,8 @@ export const PROBLEMS = {
 export type ProblemCode = keyof typeof PROBLEMS;
 
 /**
- * The refusal of a request. Services, pipes and guards throw it; `ProblemFilter` makes the response. It has no stack trace: its code
- * says enough, and a trace took a quarter of the processor time of a refusal under load.
+ * The refusal of a request. Services, pipes and guards throw it; `ProblemFilter` makes the response. It has no stack trace: its
+ * code says enough, and a trace took a quarter of the processor time of a refusal under load.
  */
 export class Problem extends Error {
   readonly status: number;

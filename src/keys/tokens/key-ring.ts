@@ -169,7 +169,10 @@ async function readRing(dir: string, read: ReadText, text: string): Promise<Ring
   return { text, entries, active, byHeader: new Map(keys.map((key) => [key.header, key])) };
 }
 
-/** Reads the key of an entry. @throws an Error of one sentence if its file is missing or has not this key, or not the private half */
+/**
+ * Reads the key of an entry.
+ * @throws an Error of one sentence if its file is missing or has not this key, or not the private half
+ */
 export async function readKey(
   dir: string,
   read: ReadText,

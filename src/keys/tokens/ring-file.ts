@@ -14,7 +14,9 @@ const UTC_INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
  */
 export type KeyState = (typeof STATES)[number];
 
-/** An entry of ring.json. `file` is the name of a PEM file in the same folder; `since` is the time at which the key got its state. */
+/**
+ * An entry of ring.json. `file` is the name of a PEM file in the same folder; `since` is the time at which the key got its state.
+ */
 export interface RingEntry {
   kid: string;
   file: string;
@@ -22,7 +24,10 @@ export interface RingEntry {
   since: string;
 }
 
-/** Creates a private key in `<kid>.pem`, mode 0600; no file if this fails. @returns the entry of the key; the caller writes ring.json */
+/**
+ * Creates a private key in `<kid>.pem`, mode 0600; no file if this fails.
+ * @returns the entry of the key; the caller writes ring.json
+ */
 export async function createTokenKey(dir: string, state: KeyState, now: Date): Promise<RingEntry> {
   const { privateKey } = generateKeyPairSync('ed25519');
   const kid = thumbprint(privateKey);

@@ -15,7 +15,9 @@ import {
 /** The file whose lock excludes other commands. */
 const LOCK_FILE = 'ring.lock';
 
-/** After this time every instance has loaded a change of the ring, such as a new `next` key: instances reload it every 2 seconds. */
+/**
+ * After this time every instance has loaded a change of the ring, such as a new `next` key: instances reload it every 2 seconds.
+ */
 export const RING_PROPAGATION_MS = 5_000;
 
 /** If a rotation would have to wait at least this long, a clock is or was wrong. */
@@ -25,8 +27,8 @@ const MAX_CLOCK_DIFFERENCE_MS = 3_600_000;
 export class RotationError extends Error {}
 
 /**
- * Rotates the keys (docs/keys.md#token-key-ring): the `next` key becomes `active`, the former `active` key becomes `verifying`, and a
- * new `next` key is created. No instance restarts, and no token is refused unless a clock is wrong (`promote`). A ring without a
+ * Rotates the keys (docs/keys.md#token-key-ring): the `next` key becomes `active`, the former `active` key becomes `verifying`, and
+ * a new `next` key is created. No instance restarts, and no token is refused unless a clock is wrong (`promote`). A ring without a
  * `next` key only gets a `next` key.
  * @param dir holds the PEM files and ring.json
  * @returns the ring as it is now

@@ -12,8 +12,8 @@ type RequestOfStaff = FastifyRequest & { staff?: AuthenticatedStaff };
 export const AdminOnly = Reflector.createDecorator<object>();
 
 /**
- * Marks a controller or a route that accepts no staff token, so that a stolen token cannot register a passkey or give another person
- * access, which would last after the token is revoked.
+ * Marks a controller or a route that accepts no staff token, so that a stolen token cannot register a passkey or give another
+ * person access, which would last after the token is revoked.
  */
 export const SessionOnly = Reflector.createDecorator<object>();
 

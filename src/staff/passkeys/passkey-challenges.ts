@@ -17,8 +17,8 @@ export interface PasskeyChallenge {
 }
 
 /**
- * WebAuthn challenges, each for one answer from the browser that requested it. They are derived, and stored only when they have been
- * used, because anyone can request them (docs/decisions/0061).
+ * WebAuthn challenges, each for one answer from the browser that requested it. They are derived, and stored only when they have
+ * been used, because anyone can request them (docs/decisions/0061).
  */
 @Injectable()
 export class PasskeyChallenges {
@@ -34,8 +34,8 @@ export class PasskeyChallenges {
   }
 
   /**
-   * Returns the challenge with the id of a cookie. For an id that `create` did not return, or with another `staffId`, it is one that no
-   * passkey has signed.
+   * Returns the challenge with the id of a cookie. For an id that `create` did not return, or with another `staffId`, it is one
+   * that no passkey has signed.
    * @returns null if there is no id, or if its time is over or too far ahead
    */
   find(id: string | undefined, staffId: string | null): PasskeyChallenge | null {
@@ -45,8 +45,8 @@ export class PasskeyChallenges {
   }
 
   /**
-   * Stores that a challenge was used, in the transaction that accepts its answer, for as long as any instance would accept the answer
-   * again: their clocks may differ.
+   * Stores that a challenge was used, in the transaction that accepts its answer, for as long as any instance would accept the
+   * answer again: their clocks may differ.
    * @returns false if it was used before
    */
   async use(transaction: SqlConnection, { id, staffId, bytes }: PasskeyChallenge): Promise<boolean> {

@@ -144,7 +144,9 @@ export class TcpProxy {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Forwards nothing more over the open connections and does not close them, as if the target had lost its power; new ones work. */
+  /**
+   * Forwards nothing more over the open connections and does not close them, as if the target had lost its power; new ones work.
+   */
   silence(): void {
     for (const socket of this.#sockets) socket.unpipe().pause();
   }

@@ -1,6 +1,7 @@
 /**
- * Lets a text that the page changes be seen while a browser translates the page. A browser such as Chrome has then replaced the text by
- * a `font` element with its translation, which would stay as it is. The changed text takes its place again, and is translated too.
+ * Lets a text that the page changes be seen while a browser translates the page. A browser such as Chrome has then replaced the
+ * text by a `font` element with its translation, which would stay as it is. The changed text takes its place again, and is
+ * translated too.
  */
 export function followTranslation(): void {
   /** The translation of each text that was replaced. */

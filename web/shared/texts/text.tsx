@@ -9,8 +9,8 @@ export function fill(message: string, parts: Record<string, ComponentChild>): Co
 }
 
 /**
- * Text from outside the service. It is never markup and cannot change the direction of the text around it. A browser does not translate
- * it, because people recognize their machines by the names that they gave them.
+ * Text from outside the service. It is never markup and cannot change the direction of the text around it. A browser does not
+ * translate it, because people recognize their machines by the names that they gave them.
  */
 export function UntrustedText({ text }: { text: string }) {
   return (
