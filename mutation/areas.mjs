@@ -19,7 +19,7 @@ export const AREAS = {
     minimum: 95,
     mutate: ['src/keys/**/*.ts', '!src/keys/keys.controller.ts', '!src/keys/keys.module.ts'],
     tests: [
-      ...unitTests('encrypted-private-key', 'erased-address', 'key-material', 'key-ring', 'license-key'),
+      ...unitTests('encrypted-private-key', 'key-material', 'key-ring', 'license-key', 'license-keys'),
       ...unitTests(
         'license-token',
         'mailed-secrets',
@@ -150,6 +150,7 @@ export const AREAS = {
         'license-portal/former-holder',
         'purchases/purchases',
         'purchases/replays',
+        'support-api/idempotency-key',
         'support-api/licenses',
         'faults/wrong-database',
       ),

@@ -28,7 +28,8 @@ export class FakeTime {
   readonly clock = { now: () => this.wall, monotonic: () => this.monotonic };
   readonly timers = {
     set: (work: () => unknown, milliseconds: number) => {
-      const timer = { work, due: this.monotonic + milliseconds };
+      // The timers of Node take a delay of 0, and one that is no number, for a millisecond.
+      const timer = { work, due: this.monotonic + (milliseconds || 1) };
       this.pending.add(timer);
       return timer;
     },

@@ -102,6 +102,12 @@ describe('the members of a code', () => {
       ['https//x.example/', 'javascript:"https://x.example"'],
       { ...LIMIT, portal_url: 'http://localhost:8080/portal' },
     ],
+    [
+      'machine_limit_reached',
+      'portal_url',
+      ['https://[2001:db8::1/', 'https://[:xyz:]/', 'https://2001:db8::1/', 'https://[2001:db8::1]x/'],
+      { ...LIMIT, portal_url: 'https://[2001:db8::1]:8443' },
+    ],
     ['machine_limit_reached', 'machines_in_use', [], { ...LIMIT, machines_in_use: 0 }],
   ])('of %s: %s is kept if its value is valid, and left out if it is one of %j', (code, name, bad, good) => {
     const added = { ...good, seats: 'more' };

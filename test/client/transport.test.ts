@@ -184,6 +184,24 @@ describe('over a connection of its own', () => {
     });
   });
 
+  test.each<[string, (socket: Socket, abort: AbortController) => void]>([
+    ['resets it', (socket) => socket.resetAndDestroy()],
+    ['keeps it until an abort', (_socket, abort) => abort.abort()],
+  ])('a connection to a proxy that refuses and then %s causes no error later', async (_what, act) => {
+    const connected = Promise.withResolvers<Socket>();
+    const abort = new AbortController();
+    const proxy = await serveRaw((socket) => {
+      socket.once('data', () => socket.write('HTTP/1.1 407 No\r\n\r\n', () => connected.resolve(socket)));
+    });
+    await withProxy(proxy, async () => {
+      const call = separateFetch('https://license.example/', { method: 'GET', signal: abort.signal });
+      await expect(call).rejects.toMatchObject({ cause: { code: 'ERR_PROXY_TUNNEL' } });
+      act(await connected.promise, abort);
+      // Without a listener the error of the connection comes before this response, and fails the test.
+      await expect(request(await raw('HTTP/1.1 204 No Content\n\n'))).resolves.toMatchObject({ status: 204 });
+    });
+  });
+
   test('a heartbeat and a read of the manifest share neither a connection nor a session', async () => {
     const { cert, key } = makeCertificate('127.0.0.1');
     const connections: { isHttp2: boolean; isResumed: boolean }[] = [];

@@ -69,6 +69,11 @@ describe('may be published', () => {
 
   test('the first manifest', () => publish({ ...next, previous: null }, []));
 
+  test.each(['https://dl.example.com', 'https://dl.example.com/proxy/https://u@dl.example.com/App.dmg'])(
+    'an image at %s',
+    (url) => publish({ ...next, dmg: { ...next.dmg, url } }),
+  );
+
   test('a manifest issued by a clock that is an hour ahead', () => {
     publish({ ...next, issued_at: '2026-11-20T14:00:00Z' });
   });

@@ -147,7 +147,7 @@ describe('a signed manifest', () => {
     expect(withSignatures(Array(16).fill(signature))()).toEqual(content);
     expect(withSignatures(Array(17).fill(signature))).toThrow("The manifest's signatures must be ");
     const inList = { key_id: manifest.key_id, signature: [manifest.signature] };
-    const otherIds = ['other', `\u001b${manifest.key_id.slice(1)}`].map((key_id) => ({
+    const otherIds = ['other', `\u001b${manifest.key_id.slice(1)}`, [manifest.key_id]].map((key_id) => ({
       ...signature,
       key_id,
     }));
