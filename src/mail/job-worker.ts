@@ -117,9 +117,8 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       let unlockTimer: NodeJS.Timeout | undefined;
       try {
         // graphile-worker keeps each started pool in memory, so none is started while the database is unavailable.
-        await unlockOnSeparateConnection(connections);
+        const client = await unlockAbandonedJobs(connections, signal);
         this.#outageLog.succeeded();
-        signal.throwIfAborted();
         // A failure is ignored: without the database no job can be unlocked, and the next interval tries again.
         unlockTimer = setInterval(
           () => void execute(connections, UNLOCK_ABANDONED_JOBS).catch(() => undefined),
@@ -127,7 +126,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
         );
         const workerPool = this.#start(pool, connections, events);
         this.#workerPools[pool] = workerPool;
-        await workerPool.promise;
+        await Promise.all([workerPool.promise, releaseAs(workerPool.id, client)]);
       } catch (error) {
         if (!signal.aborted && !this.#outageLog.reports(error)) this.log.failed('job worker ended', error);
       }
@@ -175,13 +174,28 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   }
 }
 
-/**
- * Unlocks abandoned jobs. The connection is closed afterwards: it was opened before `application_name` was set to the id of the
- * worker pool, so the locks of a worker that uses it would look abandoned.
- */
-async function unlockOnSeparateConnection(connections: pg.Pool): Promise<void> {
+/** Unlocks abandoned jobs. @returns the connection @throws the reason of the signal, if it is aborted meanwhile */
+async function unlockAbandonedJobs(connections: pg.Pool, signal: AbortSignal): Promise<pg.PoolClient> {
   const client = await connections.connect();
-  await execute(client, UNLOCK_ABANDONED_JOBS).finally(() => client.release(true));
+  try {
+    await execute(client, UNLOCK_ABANDONED_JOBS);
+    signal.throwIfAborted();
+    return client;
+  } catch (error) {
+    client.release(true);
+    throw error;
+  }
+}
+
+/**
+ * Returns a connection to its pool with this name, or closes it if that fails. It was opened before the worker pool had an id, so
+ * without the name the locks of a worker that uses it would look abandoned.
+ */
+async function releaseAs(name: string, client: pg.PoolClient): Promise<void> {
+  await execute(client, "select set_config('application_name', $1, false)", [name]).then(
+    () => client.release(),
+    () => client.release(true),
+  );
 }
 
 /** Describes an error without its message: the name, the code and the position in the source. */

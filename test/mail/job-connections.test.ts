@@ -8,7 +8,7 @@ import { DatabaseUrl, jobsPool } from '../../src/database/data-source.js';
 import { JOBS_TIMEOUTS_MS } from '../../src/database/jobs-client.js';
 import { AppLogger } from '../../src/core/logger.js';
 import { JobWorker } from '../../src/mail/job-worker.js';
-import { createDatabase } from '../support/harness.js';
+import { connect, createDatabase } from '../support/harness.js';
 import { TcpProxy } from '../support/databases/outage-harness.js';
 import { until } from '../support/until.js';
 
@@ -125,6 +125,35 @@ test('while the database is unavailable no worker is started, because each start
   unavailableDatabase.close();
   // The connections of a worker pool have its id, `pool-…`, as their name.
   expect(startups.filter((startup) => startup.includes('pool-'))).toEqual([]);
+});
+
+test('the connections of each queue have the name with which it locks its jobs', async () => {
+  const { url } = await createDatabase();
+  const observer = await connect(url);
+  const select = async (sql: string) =>
+    (await observer.query<{ value: string }>(sql)).rows.map(({ value }) => value);
+  const lockers = () =>
+    select('select locked_by as value from graphile_worker.jobs where locked_by is not null');
+  const names = () =>
+    select(`select application_name as value from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() order by 1`);
+  const worker = makeJobWorker(url);
+  const held = Promise.withResolvers<void>();
+  worker.register('task', () => held.promise);
+  worker.onApplicationBootstrap();
+  try {
+    await observer.query("select graphile_worker.add_job('task')");
+    await until(async () => (await lockers()).length === 1);
+    await until(async () => (await names()).length === 4);
+    const found = await names();
+    const queues = [...new Set(found)];
+    expect(queues).toEqual([expect.stringMatching(/^pool-/), expect.stringMatching(/^pool-/)]);
+    expect(found).toEqual(queues.flatMap((name) => [name, name]));
+    expect(queues).toContain((await lockers())[0]);
+  } finally {
+    held.resolve();
+    await worker.beforeApplicationShutdown();
+  }
 });
 
 test.each(['task', 'code'])(
