@@ -200,7 +200,7 @@ export const AREAS = {
         'retention/policy',
         'docs/privacy',
       ),
-      ...tests('retention/retention', 'retention/rewrite', 'retention/run'),
+      ...tests('retention/latest-run', 'retention/retention', 'retention/rewrite', 'retention/run'),
       ...unitTests('retention-job'),
       ...tests('retention/{deletion,edge,ended-licenses,left-behind,license-end,overdue,wrong-end}'),
     ],
