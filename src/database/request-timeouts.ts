@@ -16,7 +16,7 @@ export const REQUEST_TIMEOUTS_MS = {
   idleInTransaction: 5_000,
   /** The time of a complete request of the client API, with its wait for a slot; then the response is `unavailable`. */
   answer: 1_900,
-  /** The time of a heartbeat after which the response no longer waits for its telemetry to be stored. */
+  /** The time of a heartbeat, counted as for `answer`, after which the response no longer waits for its telemetry to be stored. */
   telemetry: 1_600,
   /** The wait of a readiness probe for the database. Orchestrators often remove an instance that needs over a second. */
   probe: 700,

@@ -1,8 +1,10 @@
-import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
 import { tokenResponse } from '../activation/token-response.js';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { REQUEST_TIMEOUTS_MS } from '../database/request-timeouts.js';
+import { usedMs } from '../http/limits/deadline.js';
 import { RawMember } from '../http/parsing/member.js';
 import { problem } from '../http/problems/problem.js';
 import { KeyRing } from '../keys/tokens/key-ring.js';
@@ -28,8 +30,8 @@ export class HeartbeatController {
     @Body() { token, app_version }: HeartbeatRequest,
     // Telemetry is not validated here, because invalid telemetry never fails a heartbeat. `readTelemetry` reads it.
     @RawMember('telemetry') telemetry: unknown,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ) {
-    const startedAt = performance.now();
     const claims = verifyLicenseToken(this.ring, this.config.product, token);
     if (!claims) throw problem('token_invalid');
     const now = this.clock.now();
@@ -43,7 +45,7 @@ export class HeartbeatController {
     );
     if (telemetry === undefined) return response;
     // If storing the telemetry is slow, the confirmation is sent nevertheless, so telemetry gets less time than the whole request.
-    const timeoutMs = REQUEST_TIMEOUTS_MS.telemetry - (performance.now() - startedAt);
+    const timeoutMs = REQUEST_TIMEOUTS_MS.telemetry - usedMs(reply.raw);
     return { ...response, telemetry: await this.telemetry.store(telemetry, timeoutMs) };
   }
 }

@@ -4,6 +4,7 @@ import { Batch, BatchQueueFull } from '../../src/database/batch.js';
 import { poolOf } from '../../src/database/data-source.js';
 import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
 import { HeartbeatService } from '../../src/heartbeat/heartbeat.service.js';
+import { Admission } from '../../src/http/limits/admission.js';
 import { TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
 import { TelemetryStore } from '../../src/telemetry/telemetry.store.js';
 import { Service } from '../support/harness.js';
@@ -213,5 +214,25 @@ test('the time of the confirmation reduces the time for storing the block', asyn
     expect(await stored()).toEqual([]);
   } finally {
     for (const spy of [clock, confirmSpy, storeSpy]) spy.mockRestore();
+  }
+});
+
+test('the wait for a slot reduces the time for storing the block as well', async () => {
+  const storeSpy = jest.spyOn(service.app.get(TelemetryStore), 'store');
+  // The clock only advances by the wait, so that the time left is exact, and no stall of the machine ends the wait.
+  const startedAt = performance.now();
+  let passedMs = 0;
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => startedAt + passedMs);
+  const slots = jest.spyOn(Admission.prototype, 'freeSlots');
+  slots.mockReturnValueOnce(0).mockImplementationOnce(() => {
+    passedMs = 650;
+    return 1;
+  });
+  try {
+    expect(await send(EVERY_FIELD)).toEqual({ stored: true, dropped: [] });
+    const [, timeLeft] = storeSpy.mock.calls[0]!;
+    expect(timeLeft).toBeCloseTo(REQUEST_TIMEOUTS_MS.telemetry - 650);
+  } finally {
+    for (const spy of [slots, clock, storeSpy]) spy.mockRestore();
   }
 });
