@@ -108,6 +108,15 @@ export async function findLicenses(
     `select ${LICENSE_COLUMNS} from license l where ${CONDITIONS[criterion]} order by ${LICENSE_ORDER} limit $2`,
     [value, limit ?? null],
   );
+  return withActivations(database, licenses, isForHolder);
+}
+
+/** Adds their activations to licenses. @param isForHolder as in `findLicenses` */
+export async function withActivations(
+  database: SqlConnection,
+  licenses: readonly LicenseRow[],
+  isForHolder = false,
+): Promise<LicenseView[]> {
   const activations = await queryRows<Activation>(
     database,
     `select ${ACTIVATION_COLUMNS} from activation a join license l on l.id = a.license_id

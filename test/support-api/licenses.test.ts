@@ -5,6 +5,7 @@ import { NOW, Service } from '../support/harness.js';
 import { unseenResponses } from '../support/http/openapi.js';
 import { lastAuditEvent, signInStaff } from './harness.js';
 import { JobWatch } from '../mail/harness.js';
+import { OpenTransaction } from '../support/open-transaction.js';
 import { expectFailures } from '../support/tables.js';
 
 const service = await Service.start();
@@ -148,6 +149,36 @@ describe('a license', () => {
       purchase: { state: 'disputed' },
     });
   });
+
+  test.each([
+    ['a change', "staff_status = 'suspended', machines_allowed = 7"],
+    ['a new key', "key_hint = 'ZZ', key_generation = 2"],
+  ])(
+    'that gets %s while it is read is shown as before, with the revision of what is shown',
+    async (_what, change) => {
+      const { license_id } = await service.issue();
+      const before = await readLicense(license_id);
+      const transaction = await OpenTransaction.begin(
+        service,
+        'lock table activation in access exclusive mode',
+      );
+      const reading = readLicense(license_id);
+      await transaction.untilWaiting(reading);
+      await transaction.query(`update license set ${change} where id = $1`, [license_id]);
+      await transaction.commit();
+      const shown = await reading;
+      // The history has the present hint of the key.
+      expect(shown).toEqual({ ...before, history: expect.any(Array) });
+      const stale = { 'if-match': `"${shown.revision}"` };
+      const rekeyed = await admin.call(
+        'POST',
+        `licenses/${license_id}/rekey`,
+        { reason: 'It leaked.' },
+        stale,
+      );
+      expect([rekeyed.status, rekeyed.json?.code]).toEqual([412, 'license_changed']);
+    },
+  );
 
   test('that was erased is shown without an address, and can be found by its ids', async () => {
     const license = await service.issue({ email: 'gone@example.com' });

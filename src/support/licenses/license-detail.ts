@@ -1,6 +1,11 @@
 import { DataSource } from 'typeorm';
 import { validate as isUuid } from 'uuid';
-import { findLicenses, type LicenseView } from '../../activation/license-overview.js';
+import {
+  LICENSE_COLUMNS,
+  withActivations,
+  type LicenseRow,
+  type LicenseView,
+} from '../../activation/license-overview.js';
 import { timesAsText, type TimesAsText } from '../../core/clock.js';
 import { queryRow, queryRows } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
@@ -40,8 +45,9 @@ interface ReleaseRequestRow {
 
 const HISTORY_LIMIT = 500;
 
-const SELECT_STATUS_AND_PURCHASE = `
-  select l.staff_status, l.key_generation, l.key_hash,
+// One statement reads all values that the revision covers, so that it is the revision of the values that are shown.
+const SELECT_LICENSE = `
+  select ${LICENSE_COLUMNS}, l.key_generation, l.key_hash,
     (select json_build_object('transaction_id', p.transaction_id, 'state', p.state, 'recorded_on', p.recorded_on)
      from purchase p where p.id = l.purchase_id) as purchase
   from license l where l.id = $1`;
@@ -51,7 +57,7 @@ const SELECT_RELEASE_REQUESTS = `
   from activation a join release_request r on r.activation_id = a.id
   where a.license_id = $1 order by r.asked_at desc, r.id desc`;
 
-type StatusAndPurchase = Pick<LicenseDetail, 'staff_status' | 'purchase'>;
+type DetailRow = LicenseRow & Pick<License, 'key_generation' | 'key_hash'> & Pick<LicenseDetail, 'purchase'>;
 
 /** Reads a license with its purchase, release requests and history. @throws Problem `not_found` */
 export async function readLicenseDetail(
@@ -59,27 +65,21 @@ export async function readLicenseDetail(
   keys: LicenseKeys,
   id: string,
 ): Promise<LicenseDetail> {
-  const [license] = isUuid(id) ? await findLicenses(dataSource, { id }) : [];
-  if (!license) throw problem('not_found');
-  const [row, requests, history] = await Promise.all([
-    queryRow<StatusAndPurchase & Pick<License, 'key_generation' | 'key_hash'>>(
-      dataSource,
-      SELECT_STATUS_AND_PURCHASE,
-      [id],
-    ),
+  const row = isUuid(id) ? await queryRow<DetailRow>(dataSource, SELECT_LICENSE, [id]) : undefined;
+  if (!row) throw problem('not_found');
+  const [[license], requests, history] = await Promise.all([
+    withActivations(dataSource, [row]),
     queryRows<ReleaseRequestRow>(dataSource, SELECT_RELEASE_REQUESTS, [id]),
     readAuditTrail(dataSource, { license_id: id }, HISTORY_LIMIT),
   ]);
-  // The license may have been deleted since the first query.
-  if (!row) throw problem('not_found');
   const { staff_status, purchase } = row;
-  const release_requests = requests.map(timesAsText);
-  const expires_at = license.expires_at === null ? null : new Date(license.expires_at);
-  const revision = licenseRevision({ ...license, ...row, expires_at });
-  const is_key_mailable = isKeyMailable(keys, {
-    ...license,
-    ...row,
-    purchase_state: purchase?.state ?? null,
-  });
-  return { ...license, is_key_mailable, staff_status, purchase, revision, release_requests, history };
+  return {
+    ...license!,
+    is_key_mailable: isKeyMailable(keys, row),
+    staff_status,
+    purchase,
+    revision: licenseRevision(row),
+    release_requests: requests.map(timesAsText),
+    history,
+  };
 }
