@@ -60,8 +60,9 @@ export async function readActivationFields(
 }
 
 /**
- * Reads the purchases of an address, newest first. A purchase belongs to an address if its own row or its
- * license has the address; `email` is null if only the license has it.
+ * Reads the purchases of an address, newest first. A purchase belongs to an address if its own row or one of its licenses has the
+ * address; `email` is null if only a license has it. Other persons may have licenses of the same purchase, so only those of the
+ * address are named: a row for each, or one row with `license_id` null.
  */
 export async function readPurchases(manager: EntityManager, email: string) {
   return await queryRows<{
@@ -74,7 +75,7 @@ export async function readPurchases(manager: EntityManager, email: string) {
   }>(
     manager,
     `select p.transaction_id, case when p.email = $1 then p.email end as email, p.state, p.paid, p.recorded_on::text, l.id as license_id
-     from purchase p left join license l on l.purchase_id = p.id
+     from purchase p left join license l on l.purchase_id = p.id and l.email = $1
      where p.id in (${PURCHASE_IDS_BY_EMAIL}) order by p.recorded_on desc, p.id desc`,
     [email],
   );

@@ -246,6 +246,32 @@ describe('GET export', () => {
     expect(JSON.parse(ofOwner).purchases).toMatchObject([{ transaction_id, email: null, license_id: id }]);
   });
 
+  test('names with a purchase only the licenses of the holder, also if other persons have licenses of it', async () => {
+    const [buyer, seat, outsider] = [newEmail(), newEmail(), newEmail()];
+    const transaction_id = `pi_${randomUUID()}`;
+    const bought = await sell(service, buyer, transaction_id);
+    const [second, third] = [
+      (await service.issue({ email: seat })).license_id,
+      (await service.issue({ email: outsider })).license_id,
+    ];
+    await service.sql(
+      'update license set purchase_id = (select purchase_id from license where id = $1) where id = any($2)',
+      [bought, [second, third]],
+    );
+    const purchasesOf = async (email: string) =>
+      (await (await signInByCode(email)).call('GET', '/export')).json.purchases;
+    expect(await purchasesOf(seat)).toMatchObject([{ transaction_id, email: null, license_id: second }]);
+    expect(await purchasesOf(buyer)).toMatchObject([{ transaction_id, email: buyer, license_id: bought }]);
+    // The purchase stays in the export of the buyer after the license has got another holder.
+    await service.setLicense(bought, { email: newEmail() });
+    expect(await purchasesOf(buyer)).toMatchObject([{ transaction_id, email: buyer, license_id: null }]);
+    await service.setLicense(second, { email: outsider });
+    const both = await purchasesOf(outsider);
+    expect(both.map(({ license_id }: { license_id: string }) => license_id).toSorted()).toEqual(
+      [second, third].toSorted(),
+    );
+  });
+
   test('has a purchase whose license was deleted', async () => {
     const email = newEmail();
     const license_id = await sell(service, email, randomUUID());
