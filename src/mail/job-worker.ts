@@ -9,7 +9,7 @@ import { LibraryOutput } from '../core/library-output.js';
 import { waitAtShutdown } from '../core/shutdown-wait.js';
 import { DatabaseUrl, jobsPool } from '../database/data-source.js';
 import { OutageLog } from '../database/outage-log.js';
-import { execute } from '../database/sql.js';
+import { connectAndUnlock, releaseAs, unlockAbandonedJobs } from './abandoned-jobs.js';
 import { queueLogger } from './job-queue-logger.js';
 import { JobFailure, type JobPayload } from './jobs.js';
 
@@ -31,14 +31,6 @@ const UNLOCK_INTERVAL_MS = 5_000;
 const SHUTDOWN_GRACE_MS = 1_500;
 /** The delay before an ended worker pool is started again. */
 const RESTART_DELAY_MS = 1_000;
-
-// A killed instance leaves its jobs locked. An instance gives its database connections the name with which it locks jobs.
-// So a job is abandoned if no connection has the name of its lock.
-const UNLOCK_ABANDONED_JOBS = `
-  select graphile_worker.force_unlock_workers(array_agg(distinct locked_by))
-  from graphile_worker.jobs
-  where locked_by is not null and locked_by not in (select application_name from pg_stat_activity)
-  having count(*) > 0`;
 
 /** Runs a job. @param signal is aborted SHUTDOWN_GRACE_MS after the worker pool began to shut down */
 type Task = (payload: JobPayload, signal: AbortSignal) => Promise<void>;
@@ -117,11 +109,11 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       let unlockTimer: NodeJS.Timeout | undefined;
       try {
         // graphile-worker keeps each started pool in memory, so none is started while the database is unavailable.
-        const client = await unlockAbandonedJobs(connections, signal);
+        const client = await connectAndUnlock(connections, signal);
         this.#outageLog.succeeded();
         // A failure is ignored: without the database no job can be unlocked, and the next interval tries again.
         unlockTimer = setInterval(
-          () => void execute(connections, UNLOCK_ABANDONED_JOBS).catch(() => undefined),
+          () => void unlockAbandonedJobs(connections).catch(() => undefined),
           UNLOCK_INTERVAL_MS,
         );
         const workerPool = this.#start(pool, connections, events);
@@ -154,7 +146,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   #createEvents(connections: pg.Pool): WorkerEvents {
     const events: WorkerEvents = new EventEmitter();
-    // The connections get the name with which the pool locks its jobs (UNLOCK_ABANDONED_JOBS).
+    // The connections get the name with which the pool locks its jobs (abandoned-jobs.ts).
     events.on('pool:create', ({ workerPool }) => {
       connections.options.application_name = workerPool.id;
     });
@@ -172,30 +164,6 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     });
     return events;
   }
-}
-
-/** Unlocks abandoned jobs. @returns the connection @throws the reason of the signal, if it is aborted meanwhile */
-async function unlockAbandonedJobs(connections: pg.Pool, signal: AbortSignal): Promise<pg.PoolClient> {
-  const client = await connections.connect();
-  try {
-    await execute(client, UNLOCK_ABANDONED_JOBS);
-    signal.throwIfAborted();
-    return client;
-  } catch (error) {
-    client.release(true);
-    throw error;
-  }
-}
-
-/**
- * Returns a connection to its pool with this name, or closes it if that fails. It was opened before the worker pool had an id, so
- * without the name the locks of a worker that uses it would look abandoned.
- */
-async function releaseAs(name: string, client: pg.PoolClient): Promise<void> {
-  await execute(client, "select set_config('application_name', $1, false)", [name]).then(
-    () => client.release(),
-    () => client.release(true),
-  );
 }
 
 /** Describes an error without its message: the name, the code and the position in the source. */
