@@ -214,7 +214,7 @@ export const AREAS = {
     tests: [
       ...tests(
         'erasure/erasure',
-        'erasure/{holder,queue,restore,restore-orders,staff,tombstones}',
+        'erasure/{holder,queue,restore,restore-orders,shared-orders,staff,tombstones}',
         'license-portal/data',
       ),
       ...unitTests('erasure-records', 'mail-texts', 'tombstones'),

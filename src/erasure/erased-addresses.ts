@@ -3,7 +3,7 @@ import { DAY_MS } from '../core/clock.js';
 import { execute, queryIds, queryRows } from '../database/sql.js';
 import { deleteAddressData } from './erase.js';
 import type { ErasedIds } from './erased-ids.js';
-import { removeLicenseAddresses } from './restored-data.js';
+import { findKnownErasures, removeLicenseAddresses } from './restored-data.js';
 
 /** The number of addresses that one query reads. */
 const ADDRESS_BATCH_ROWS = 10_000;
@@ -40,17 +40,10 @@ export async function findErasedAddresses(
   hash: (email: string) => string,
   now: Date,
 ): Promise<ErasedAddress[]> {
-  const carriedOut = await queryIds(
-    manager,
-    `select id from erasure_request where id = any($1) and honoured_at is not null
-     union select erasure_request_id from repeated_erasure where erasure_request_id = any($1)`,
-    [toRequestIds(erased)],
-  );
-  const knownIds = new Set(carriedOut);
+  const isKnown = await findKnownErasures(manager, erased);
   const searchedSince = new Date(now.getTime() - MAX_SEARCHED_AGE_DAYS * DAY_MS);
   const unknownErasures = erased.filter(
-    ({ address, at, erasure_request }) =>
-      address && at && at > searchedSince && !erasure_request.some((id) => knownIds.has(id)),
+    (block) => block.address && block.at && block.at > searchedSince && !isKnown(block),
   );
   if (unknownErasures.length === 0) return [];
   // The time of the last erasure of each address, by the keyed hash of the address (`ErasedIds.address`).

@@ -19,6 +19,23 @@ export interface ErasedIds {
   readonly database?: string;
 }
 
+/**
+ * Whether a block that names a purchase is about the address with this keyed hash: a purchase of several licenses may have other
+ * holders. A block of a version before docs/decisions/0024 has no address, and counts for each.
+ */
+export const isAboutAddress = ({ address }: ErasedIds, hash: string): boolean =>
+  address === undefined || address === hash;
+
+/** Groups blocks by each of the ids that `idsOf` returns. */
+export function blocksById(
+  blocks: readonly ErasedIds[],
+  idsOf: (block: ErasedIds) => readonly string[],
+): Map<string, ErasedIds[]> {
+  const byId = new Map<string, ErasedIds[]>();
+  for (const block of blocks) for (const id of idsOf(block)) byId.set(id, [...(byId.get(id) ?? []), block]);
+  return byId;
+}
+
 /** The content of TOMBSTONE_FILE. */
 export interface RecordedErasures {
   readonly erased: readonly ErasedIds[];

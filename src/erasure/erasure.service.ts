@@ -27,8 +27,8 @@ import {
   type ErasureView,
   type ErasureRow,
 } from './erasure.view.js';
-import type { RecordedErasures, ErasedIds } from './erased-ids.js';
-import { excludeReassignedLicenses, reapplyErasures } from './restored-data.js';
+import { blocksById, isAboutAddress, type RecordedErasures, type ErasedIds } from './erased-ids.js';
+import { excludeReassigned, reapplyErasures } from './restored-data.js';
 
 /** The name of the job that carries out a request. */
 export const ERASURE_TASK = 'erasure';
@@ -42,10 +42,10 @@ const TIME_UNCERTAIN_RETRY_MS = 10 * 60_000;
 @Injectable()
 export class ErasureService {
   /**
-   * What `loadRecords` last read from TOMBSTONE_FILE: the ids of erased purchases and licenses, and each of these purchases with
-   * the hash of the erased address (`toBuyer`). Undefined before its first call.
+   * The blocks that `loadRecords` last read from TOMBSTONE_FILE, by the ids of their purchases and licenses. Undefined before its
+   * first call.
    */
-  #recordedIds: ReadonlySet<string> | undefined;
+  #blocksById: ReadonlyMap<string, readonly ErasedIds[]> | undefined;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -240,8 +240,8 @@ export class ErasureService {
       if (erased.length + cancelled.length === 0) return;
       const now = this.clock.now();
       await this.cancelWaiting(manager, cancelled);
-      await reapplyErasures(manager, erased, now, taxRetentionYears);
       const hash = (email: string) => this.records.hashAddress(email);
+      await reapplyErasures(manager, erased, hash, now, taxRetentionYears);
       const addresses = await findErasedAddresses(manager, erased, hash, now);
       for (const address of addresses) await clearErasedAddress(manager, address, now);
       const openRequests = await queryRows<{ id: string; email: string }>(
@@ -258,7 +258,7 @@ export class ErasureService {
       );
       for (const { id, email } of openRequests) {
         const recordedIds = toRowIds(erased.filter(({ erasure_request }) => erasure_request.includes(id)));
-        const rowIds = await excludeReassignedLicenses(manager, recordedIds);
+        const rowIds = await excludeReassigned(manager, recordedIds);
         const result = await erasePersonalData(manager, rowIds, now, taxRetentionYears);
         await this.complete(manager, id, email, result, now);
       }
@@ -270,28 +270,24 @@ export class ErasureService {
    * may lack the row, and a repeated purchase report would create it again. Later erasures are in the database.
    */
   async wasErased(...ids: string[]): Promise<boolean> {
-    if (!this.#recordedIds) await this.loadRecords(this.dataSource);
-    return ids.some((id) => this.#recordedIds!.has(id));
+    const blocks = await this.recordedBlocks();
+    return ids.some((id) => blocks.has(id));
   }
 
-  /**
-   * Whether `wasErased` is true of a purchase because of this address: a purchase of several licenses may have other holders. A
-   * block of a version before docs/decisions/0024 has no address, and counts for each.
-   */
+  /** Whether `wasErased` is true of a purchase because of this address (`isAboutAddress`). */
   async wasErasedFor(email: string, purchaseId: string): Promise<boolean> {
-    const isErased = await this.wasErased(purchaseId);
-    return (
-      isErased && this.wasErased(toBuyer(purchaseId), toBuyer(purchaseId, this.records.hashAddress(email)))
-    );
+    const blocks = (await this.recordedBlocks()).get(purchaseId) ?? [];
+    return blocks.some((block) => isAboutAddress(block, this.records.hashAddress(email)));
+  }
+
+  private async recordedBlocks(): Promise<ReadonlyMap<string, readonly ErasedIds[]>> {
+    if (!this.#blocksById) await this.loadRecords(this.dataSource);
+    return this.#blocksById!;
   }
 
   private async loadRecords(database: SqlConnection): Promise<RecordedErasures> {
     const records = await this.records.read(database);
-    const { licenses, purchases } = toRowIds(records.erased);
-    const buyers = records.erased.flatMap(({ purchase, address }) =>
-      purchase.map((id) => toBuyer(id, address)),
-    );
-    this.#recordedIds = new Set([...licenses, ...purchases, ...buyers]);
+    this.#blocksById = blocksById(records.erased, ({ license, purchase }) => [...license, ...purchase]);
     return records;
   }
 
@@ -347,8 +343,6 @@ const toRowIds = (erased: readonly ErasedIds[]): RowIds => ({
   licenses: erased.flatMap(({ license }) => license),
   purchases: erased.flatMap(({ purchase }) => purchase),
 });
-
-const toBuyer = (purchaseId: string, address = '') => `${purchaseId} ${address}`;
 
 const toJobKey = (id: string) => `erasure ${id}`;
 

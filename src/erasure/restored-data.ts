@@ -1,24 +1,21 @@
 import { EntityManager } from 'typeorm';
 import { execute, queryIds, queryRows } from '../database/sql.js';
 import { deleteAddressData, erasePersonalData, type RowIds } from './erase.js';
-import type { ErasedIds } from './erased-ids.js';
+import { blocksById, isAboutAddress, type ErasedIds } from './erased-ids.js';
 
 /**
- * Removes erased personal data that a restored backup contains again. A license that got its present address after the erasure is
- * not changed. If the tombstone file names a purchase but not its license, and both have the same address again, the license
- * belonged to another holder when the erasure ran: its restored address is removed, and the license stays valid.
+ * Removes erased personal data that a restored backup contains again. A license or purchase that got its present address after the
+ * erasure is not changed. If the tombstone file names a purchase but not its license, and both have the same address again, the
+ * license belonged to another holder when the erasure ran: its restored address is removed, and the license stays valid.
  */
 export async function reapplyErasures(
   manager: EntityManager,
   erased: readonly ErasedIds[],
+  hash: (email: string) => string,
   at: Date,
   taxRetentionYears: number,
 ): Promise<void> {
-  const purchases = await queryRows<RestoredRow>(
-    manager,
-    'select id, email from purchase where id = any($1) and email is not null for update',
-    [erased.flatMap(({ purchase }) => purchase)],
-  );
+  const purchases = await lockRestoredPurchases(manager, erased, hash);
   const erasedLicenses = erased.flatMap((block) => block.license.map((id) => ({ id, at: block.at ?? null })));
   const licenses = await queryRows<RestoredRow>(
     manager,
@@ -43,13 +40,58 @@ export async function reapplyErasures(
   );
 }
 
-/** Leaves out the licenses that `reapplyErasures` did not erase, because they belong to another holder now. */
-export async function excludeReassignedLicenses(
+/**
+ * Locks the purchases that contain erased personal data again. This may also be an earlier address of the erased person, so any
+ * address counts that is older than the erasure. Another address is later if this database knows the erasure, or if a license of
+ * the purchase got it later: then it is that of another holder, whose import `wasErasedFor` permits.
+ */
+async function lockRestoredPurchases(
+  manager: EntityManager,
+  erased: readonly ErasedIds[],
+  hash: (email: string) => string,
+): Promise<RestoredRow[]> {
+  const isKnown = await findKnownErasures(manager, erased);
+  const blocks = blocksById(erased, ({ purchase }) => purchase);
+  const purchases = await queryRows<RestoredRow & { email: string; license_since: Date | null }>(
+    manager,
+    `select id, email, (select max(coalesce(email_since, created_at)) from license
+       where purchase_id = p.id and email = p.email) as license_since
+     from purchase p where id = any($1) and email is not null for update`,
+    [[...blocks.keys()]],
+  );
+  return purchases.filter(({ id, email, license_since }) => {
+    const isLater = (block: ErasedIds) => isKnown(block) || (license_since && license_since > block.at!);
+    return blocks.get(id)!.some((block) => isAboutAddress(block, hash(email)) || !isLater(block));
+  });
+}
+
+/** Finds the erasures that this database has carried out or repeated. @returns whether that of a block is one of them */
+export async function findKnownErasures(
+  manager: EntityManager,
+  erased: readonly ErasedIds[],
+): Promise<(block: ErasedIds) => boolean> {
+  const known = await queryIds(
+    manager,
+    `select id from erasure_request where id = any($1) and honoured_at is not null
+     union select erasure_request_id from repeated_erasure where erasure_request_id = any($1)`,
+    [erased.flatMap(({ erasure_request }) => erasure_request)],
+  );
+  const knownIds = new Set(known);
+  return ({ erasure_request }) => erasure_request.some((id) => knownIds.has(id));
+}
+
+/** Leaves out the licenses and purchases that `reapplyErasures` did not erase, because they belong to another holder now. */
+export async function excludeReassigned(
   manager: EntityManager,
   { licenses, purchases }: RowIds,
 ): Promise<RowIds> {
-  const sql = 'select id from license where id = any($1) and email is null and address_lost_at is null';
-  return { licenses: await queryIds(manager, sql, [licenses]), purchases };
+  const licenseSql =
+    'select id from license where id = any($1) and email is null and address_lost_at is null';
+  const purchaseSql = 'select id from purchase where id = any($1) and email is null';
+  return {
+    licenses: await queryIds(manager, licenseSql, [licenses]),
+    purchases: await queryIds(manager, purchaseSql, [purchases]),
+  };
 }
 
 const toId = ({ id }: { id: string }) => id;

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { copyDatabase, erase, waitForJobs } from './harness.js';
@@ -12,8 +14,8 @@ import { everyRow } from '../support/tables.js';
 
 // An imported order may have licenses of several holders (docs/decisions/0048).
 
-/** After the imports: the command line uses the real clock. */
-const AFTER_IMPORTS = new Date(Date.now() + 3_600_000);
+/** The time of the last start. It is after the imports, because the command line uses the real clock. */
+let startedAt = Date.now() + 3_600_000;
 const [ADA, BOB, OLD_BOB] = ['ada@example.com', 'bob@leak.example', 'old-bob@leak.example'];
 const [OF_ADA, OF_BOB] = [`KEY-A-0001,${ADA},order-7`, `KEY-B-0001,${BOB},order-7`];
 const search = new LeakSearch([BOB, OLD_BOB].flatMap(formsOfText));
@@ -33,7 +35,9 @@ afterEach(stop);
 /** Closes the service, and starts one on this database. At its start it repeats the erasures of the tombstone file. */
 async function start({ url }: { url: string }): Promise<Service> {
   await stop();
-  return (service = await Service.start({ databaseUrl: url, dataDir, clock: new FakeClock(AFTER_IMPORTS) }));
+  // A new database uses the blocks of others from before its first start.
+  const clock = new FakeClock(new Date((startedAt += 1_000)));
+  return (service = await Service.start({ databaseUrl: url, dataDir, clock }));
 }
 
 async function stop(): Promise<void> {
@@ -41,14 +45,14 @@ async function stop(): Promise<void> {
   service = undefined;
 }
 
-/** Copies the original, as a backup of this time that has been restored. */
-async function backup(): Promise<TestDatabase> {
+/** Copies a database, as a backup of this time that has been restored. */
+async function backup({ url } = original): Promise<TestDatabase> {
   await stop();
-  return copyDatabase(original.url);
+  return copyDatabase(url);
 }
 
 /** Imports rows, each with a key, an address and a transaction. @returns the report */
-async function importRows(beside: Service, ...rows: string[]) {
+async function importRows(beside: Pick<Service, 'databaseUrl' | 'dataDir'>, ...rows: string[]) {
   const terminal = Terminal.beside(beside);
   writeFileSync(terminal.file('order.csv'), ['key,email,order', ...rows].join('\n'));
   const maps = ['key=previous_key', 'email=email', 'order=transaction_id'].flatMap((map) => ['--map', map]);
@@ -79,6 +83,30 @@ const readLicense = async (beside: Service, id: string) =>
       [id],
     )
   )[0];
+
+/** Also begins a session of Ada. */
+async function signInAndActivateForAda(beside: Service) {
+  const [hash, now] = [Buffer.alloc(32, 7), beside.clock.now()];
+  await beside.sql(
+    'insert into session (id, token_hash, email, created_at, expires_at) values ($1, $2, $3, $4, $5)',
+    [randomUUID(), hash, ADA, now, new Date(now.getTime() + 3_600_000)],
+  );
+  return activateForAda(beside);
+}
+
+/** Expects that Ada has her purchase, her session, her license and its machine. */
+async function expectUnchanged(beside: Service, { id, token }: { id: string; token: string }): Promise<void> {
+  expect([await buyers(beside), await beside.sql('select email from session')]).toEqual([
+    [{ email: ADA }],
+    [{ email: ADA }],
+  ]);
+  expect(await readLicense(beside, id)).toEqual({
+    email: ADA,
+    address_lost_at: null,
+    hostname_hint: 'Studio',
+  });
+  expect((await beside.heartbeat(token)).status).toBe(200);
+}
 
 describe('the erasure of one of two holders of an order', () => {
   test.each([
@@ -130,13 +158,86 @@ describe('the erasure of one of two holders of an order', () => {
     expect([await idOf(running, ADA), await leaks(running)]).toEqual([id, []]);
   });
 
-  test('removes an earlier address of the erased one from the purchase', async () => {
-    const running = await start(original);
+  test('changes nothing of the other one who was imported again after a restore, at any later start', async () => {
+    await start(original);
+    const restored = await backup();
+    let running = await start(original);
+    await importRows(running, OF_BOB, OF_ADA);
+    await erase(running, BOB);
+    running = await start(restored);
+    await importRows(running, OF_BOB, OF_ADA);
+    const license = await signInAndActivateForAda(running);
+    const replays = {
+      'of the command line': () => Terminal.beside(running).run(['erasure', 'list']),
+      'of the next start': async () => void (running = await start(restored)),
+    };
+    for (const replay of Object.values(replays)) {
+      await replay();
+      await expectUnchanged(running, license);
+    }
+    // The purchase keeps its buyer also if her license gets another address.
+    await running.setLicense(license.id, { email: 'ada@example.org' });
+    running = await start(restored);
+    expect(await buyers(running)).toEqual([{ email: ADA }]);
+    // An operator may copy the row from another backup.
+    await running.sql('update purchase set email = $1', [BOB]);
+    running = await start(restored);
+    expect([await buyers(running), await leaks(running)]).toEqual([[{ email: null }], []]);
+  });
+
+  test('is repeated, and so is that of the other one who was imported again, in older backups', async () => {
+    await start(original);
+    const [restored, beforeImport] = [await backup(), await backup()];
+    let running = await start(original);
+    await importRows(running, OF_BOB, OF_ADA);
+    await erase(running, BOB);
+    running = await start(restored);
+    await importRows(running, OF_ADA);
+    const afterImport = await backup(restored);
+    running = await start(restored);
+    await erase(running, ADA);
+    running = await start(afterImport);
+    expect(await buyers(running)).toEqual([{ email: null }]);
+    running = await start(beforeImport);
+    const later = [`KEY-A-0002,${ADA},order-7`, `KEY-B-0002,${BOB},order-7`];
+    expect(await importRows(running, ...later)).toMatchObject({
+      refused_rows: ['line 2', 'line 3'].map((place) => ({ place, reason: ERASED })),
+    });
+  });
+
+  test('changes nothing of the other one who was imported before the first start after a restore', async () => {
+    let running = await start(original);
+    // The request waits in the backup, so the replay also completes it.
+    await running.app.get(ErasureService).request(BOB);
+    const restored = await backup();
+    running = await start(original);
+    await importRows(running, OF_BOB, OF_ADA);
+    running.clock.set(new Date());
+    await erase(running, BOB);
+    await waitForJobs(running);
+    await stop();
+    await importRows({ databaseUrl: restored.url, dataDir }, OF_BOB, OF_ADA);
+    running = await start(restored);
+    await expectUnchanged(running, await signInAndActivateForAda(running));
+    await waitForJobs(running, 'erasure%');
+    expect(await running.sql('select erased from erasure_request')).toEqual([
+      { erased: expect.objectContaining({ licenses: 0, purchases: 0 }) },
+    ]);
+  });
+
+  test('removes an earlier address of the erased one from the purchase, also after a restore', async () => {
+    let running = await start(original);
     await importRows(running, `KEY-B-0001,${OLD_BOB},order-7`, OF_ADA);
+    const restored = await backup();
+    running = await start(original);
     await running.setLicense(await idOf(running, OLD_BOB), { email: BOB });
     await erase(running, BOB);
     await waitForJobs(running);
-    expect([await buyers(running), await leaks(running)]).toEqual([[{ email: null }], []]);
+    for (const database of [original, restored]) {
+      running = await start(database);
+      expect([await buyers(running), await leaks(running)]).toEqual([[{ email: null }], []]);
+      expect(await idOf(running, ADA)).toEqual(expect.any(String));
+    }
   });
 
   test('lets a report of the payment processor issue no license to an erased buyer after a restore', async () => {
