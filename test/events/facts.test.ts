@@ -121,6 +121,27 @@ test('the import of an old purchase causes license.issued at the present time, a
   }
 });
 
+test('the end of an imported license has the reason that is its status: refunded by its purchase, otherwise revoked', async () => {
+  const file = terminal.file('gumroad.csv');
+  const ends = [
+    ['OLDK-0003-AAAA', 'old-3,1,1', 'refunded'],
+    ['OLDK-0004-AAAA', 'old-4,0,1', 'revoked'],
+    ['OLDK-0005-AAAA', ',1,1', 'revoked'],
+  ] as const;
+  const rows = ends.map(([key, state]) => `${key},${newEmail()},${state}`);
+  const header = 'License Key,Purchase Email,Purchase ID,Fully Refunded?,Access Revoked?';
+  writeFileSync(file, [header, ...rows].join('\n'));
+  await terminal.json(['license', 'import', file, '--from', 'gumroad', '--no-mail']);
+  for (const [key, , reason] of ends) {
+    const { license_id, status } = await terminal.json(['license', 'show', key]);
+    expect(status).toBe(reason);
+    expect(await eventsOf(license_id)).toEqual([
+      ['license.issued', {}],
+      ['license.ended', { reason }],
+    ]);
+  }
+});
+
 test('a new activation causes activation.created, and a repeated request causes no event', async () => {
   const license = await issueAndActivate(1);
   await service.activate(license, 'machine 0');
