@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs';
+import { accessSync, closeSync, constants, openSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 
 // A lock without a reference would be garbage collected and thereby released.
@@ -8,13 +8,15 @@ const heldLocks = new Set<DatabaseSync>();
  * Tries to take an exclusive lock on a file, without waiting, and creates the file if it is missing. The kernel releases the lock
  * when the process ends for any reason, so there are no stale locks. Node has no such lock, so this is the lock of an SQLite file,
  * which stays empty and needs no journal.
- * @throws Error if this process cannot write the file
+ * @throws Error if this process cannot create or write the file, with a `code` such as ENOSPC
  * @returns a function that releases the lock; null if another process, or another part of this one, holds it
  */
 export function tryKernelLock(file: string): (() => void) | null {
+  createIfMissing(file);
   const lock = new DatabaseSync(file);
   try {
-    lock.exec('pragma journal_mode = off; begin exclusive');
+    // Node refuses the mode `off`, and then SQLite would write a journal beside the file, which fails on a full disk.
+    lock.exec('pragma journal_mode = memory; begin exclusive');
     // SQLite opens a file that it cannot write for reading, and its exclusive lock then excludes no process. The file is not opened
     // to check this, because closing it would release the locks of this process.
     accessSync(file, constants.W_OK);
@@ -26,4 +28,13 @@ export function tryKernelLock(file: string): (() => void) | null {
   }
   heldLocks.add(lock);
   return () => void (heldLocks.delete(lock) && lock.close());
+}
+
+/** SQLite would create the file too, but its errors do not name the cause. Closing a new file releases no lock. */
+function createIfMissing(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o644));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 }

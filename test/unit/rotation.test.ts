@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { calculateJwkThumbprint, exportJWK, importPKCS8 } from 'jose';
+import { tryKernelLock } from '../../src/core/kernel-lock.js';
 import { createKeyRing, KeyRing } from '../../src/keys/tokens/key-ring.js';
 import {
   signLicenseToken,
@@ -174,10 +175,10 @@ describe('a rotation', () => {
     for (let i = 1; i <= 6; i++) await rotateKeys(dir, at(i * 5));
     const before = await folderContents();
     const script = `import('${ROTATION_MODULE}').then((r) => r.rotateKeys(process.argv[1], new Date(${at(60).getTime()})))
-      .catch((error) => console.log(error.code))`;
+      .catch((error) => console.log(error.message))`;
     const limited = ['-c', 'ulimit -f 2; exec "$0" "$@"', process.execPath, '-e', script, dir];
     const child = spawn('sh', limited, { stdio: ['ignore', 'pipe', 'inherit'] });
-    expect(await text(child.stdout)).toBe('EFBIG\n');
+    expect(await text(child.stdout)).toBe(`${dir} cannot be written (EFBIG): the ring stays as it is.\n`);
     expect(await folderContents()).toEqual(before);
     expect((await rotateKeys(dir, at(60))).at(-1)?.state).toBe('next');
   });
@@ -321,13 +322,18 @@ test('a ring whose lock cannot be taken stays as it is', async () => {
   const before = await readFile(join(dir, 'ring.json'), 'utf8');
   const refused = rotateKeys(dir, at(60));
   await expect(refused).rejects.toThrow(RotationError);
-  await expect(refused).rejects.toThrow(`${dir}/ring.lock cannot be written: the ring stays as it is.`);
+  await expect(refused).rejects.toThrow(
+    `${dir}/ring.lock cannot be written (ERR_SQLITE_ERROR): the ring stays as it is.`,
+  );
   expect(await readFile(join(dir, 'ring.json'), 'utf8')).toBe(before);
 });
 
-test('a ring whose lock can only be read stays as it is, because such a lock excludes no process', async () => {
-  await rotateKeys(dir, at(5));
-  await chmod(join(dir, 'ring.lock'), 0o444);
+test.each([
+  ['lock can only be read stays as it is, because such a lock excludes no process', 'ring.lock', 0o444],
+  ['lock cannot be created stays as it is', '.', 0o555],
+])('a ring whose %s, and the cause is named', async (_what, name, mode) => {
+  if (name !== '.') await writeFile(join(dir, name), '');
+  await chmod(join(dir, name), mode);
   const before = await folderContents();
   const script = `import('${ROTATION_MODULE}').then((r) => r.rotateKeys(process.argv[1], new Date(${at(60).getTime()})))
     .catch((error) => console.log(error.message))`;
@@ -335,8 +341,17 @@ test('a ring whose lock can only be read stays as it is, because such a lock exc
   // Root could write the file nevertheless.
   if (isRoot) program.unshift('setpriv', '--bounding-set=-dac_override');
   const child = spawn(program[0]!, program.slice(1), { stdio: ['ignore', 'pipe', 'ignore'] });
-  expect(await text(child.stdout)).toBe(`${dir}/ring.lock cannot be written: the ring stays as it is.\n`);
+  const printed = await text(child.stdout);
+  await chmod(dir, 0o700);
+  expect(printed).toBe(`${dir}/ring.lock cannot be written (EACCES): the ring stays as it is.\n`);
   expect(await folderContents()).toEqual(before);
+});
+
+test('a lock needs no other file, which a full disk or a killed command could leave', async () => {
+  const release = tryKernelLock(join(dir, 'ring.lock'))!;
+  expect((await readdir(dir)).filter((name) => name.startsWith('ring.lock'))).toEqual(['ring.lock']);
+  expect(tryKernelLock(join(dir, 'ring.lock'))).toBeNull();
+  release();
 });
 
 // Only root may change a file's owner.

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readKey } from './key-ring.js';
 import {
+  codeText,
   createTokenKey,
   giveToFolderOwner,
   parseRing,
@@ -137,21 +138,32 @@ async function changeRing(
   try {
     await giveToFolderOwner(dir, LOCK_FILE);
     const entries = await change(parseRing(await readRingText(dir)));
-    if (entries.some(({ state }) => state === 'next')) {
-      await writeRing(dir, entries);
-      return entries;
-    }
-    const next = await createTokenKey(dir, 'next', now);
-    const completed = [...entries, next];
-    await writeRing(dir, completed).catch(async (error: unknown) => {
-      await rm(join(dir, next.file));
-      throw error;
+    return await storeRing(dir, entries, now).catch((error: unknown) => {
+      throw writeError(dir, error);
     });
-    return completed;
   } finally {
     release();
   }
 }
+
+/** Writes the ring, with a new `next` key if it has none. @returns the ring as it is now */
+async function storeRing(dir: string, entries: RingEntry[], now: Date): Promise<RingEntry[]> {
+  if (entries.some(({ state }) => state === 'next')) {
+    await writeRing(dir, entries);
+    return entries;
+  }
+  const next = await createTokenKey(dir, 'next', now);
+  const completed = [...entries, next];
+  await writeRing(dir, completed).catch(async (error: unknown) => {
+    await rm(join(dir, next.file));
+    throw error;
+  });
+  return completed;
+}
+
+/** Converts an error on writing a file of the ring, or its folder, to `RotationError`. */
+const writeError = (file: string, error: unknown): RotationError =>
+  new RotationError(`${file} cannot be written${codeText(error)}: the ring stays as it is.`);
 
 async function lockRing(dir: string): Promise<() => void> {
   // The module is loaded on demand, because most commands do not need SQLite.
@@ -163,8 +175,8 @@ async function lockRing(dir: string): Promise<() => void> {
   const lock = () => {
     try {
       return tryKernelLock(file);
-    } catch {
-      throw new RotationError(`${file} cannot be written: the ring stays as it is.`);
+    } catch (error) {
+      throw writeError(file, error);
     }
   };
   const release = lock();
