@@ -1,5 +1,6 @@
 import { DataSource, EntityManager } from 'typeorm';
 import { poolOf } from '../database/data-source.js';
+import { isAheadOfBothClocks } from '../database/lifetime.js';
 import { execute, queryIds, queryOne, queryPrepared, queryRows } from '../database/sql.js';
 import { setEventTime } from '../licenses/event-time.js';
 import { LICENSE_END } from '../licenses/license-end.js';
@@ -22,6 +23,18 @@ export interface RowIds {
 /** SQL for the purchases of an address ($1): the address is in the purchase row or in the row of its license. */
 export const PURCHASE_IDS_BY_EMAIL =
   'select id from purchase where email = $1 union select purchase_id from license where email = $1';
+
+/**
+ * SQL for the time of a row in a comparison with an erasure: a row with a later time belongs to a customer who returned. A time that
+ * is over an hour ahead was written by a clock that was ahead, so it shows no return, and counts as earlier than each erasure.
+ * @param now the placeholder of the present time, such as `$2`
+ */
+export const timeOfReturn = (time: string, now: string) =>
+  `case when ${isAheadOfBothClocks(time, now)} then '-infinity' else ${time} end`;
+
+/** `timeOfReturn` of a license (alias `l`): the time since which it has its present address. */
+export const licenseTimeOfReturn = (now: string) =>
+  timeOfReturn('coalesce(l.email_since, l.created_at)', now);
 
 /**
  * An SQL condition: the purchase `p` is erased with the address ($1). A purchase of several licenses is not erased while its buyer,
@@ -52,8 +65,8 @@ export async function lockPersonalData(manager: EntityManager, email: string, at
     // A report may have linked an older license to a new purchase between the two statements: then they are repeated.
     const linked = await queryIds(
       manager,
-      `select id from license where email = $1 and purchase_id is not null and purchase_id <> all($2)
-         and coalesce(email_since, created_at) < $3`,
+      `select id from license l where email = $1 and purchase_id is not null and purchase_id <> all($2)
+         and ${licenseTimeOfReturn('$3')} < $3`,
       [email, purchases, at],
     );
     if (linked.length > 0) continue;
@@ -66,25 +79,26 @@ export async function lockPersonalData(manager: EntityManager, email: string, at
 
 /**
  * Deletes the sign-in codes, sessions and mail recipients of the addresses.
- * @param before limits the deletion to older rows; null deletes all
+ * @param before limits the deletion to rows with an earlier `timeOfReturn`; null deletes all @param now the present time
  */
 export async function deleteAddressData(
   manager: EntityManager,
   emails: readonly string[],
   before: Date | null = null,
+  now: Date | null = null,
 ): Promise<void> {
-  const values = [emails, before];
+  const values = [emails, before, now];
   // Codes are deleted first: a concurrent sign-in has created its session before that, or finds no code.
   for (const table of ['one_time_code', 'session'])
     await execute(
       manager,
-      `delete from ${table} where email = any($1) and coalesce(created_at < $2, true)`,
+      `delete from ${table} where email = any($1) and coalesce(${timeOfReturn('created_at', '$3')} < $2, true)`,
       values,
     );
   // The recipient of a queued receipt is kept, because only the receipt informs the holder of the erasure.
   await execute(
     manager,
-    `delete from mail_recipient where email = any($1) and coalesce(since < $2, true) and not exists
+    `delete from mail_recipient where email = any($1) and coalesce(${timeOfReturn('since', '$3')} < $2, true) and not exists
        (select 1 from graphile_worker.jobs where key like 'erasure_receipt % ' || mail_id)`,
     values,
   );

@@ -1,7 +1,7 @@
 import { EntityManager } from 'typeorm';
 import { DAY_MS } from '../core/clock.js';
 import { execute, queryIds, queryRows } from '../database/sql.js';
-import { deleteAddressData } from './erase.js';
+import { deleteAddressData, licenseTimeOfReturn, timeOfReturn } from './erase.js';
 import type { ErasedIds } from './erased-ids.js';
 import { findKnownErasures, removeLicenseAddresses } from './restored-data.js';
 
@@ -81,16 +81,16 @@ export async function clearErasedAddress(
   // A license that got the address later belongs to a customer who returned after the erasure.
   const licenses = await queryIds(
     manager,
-    'select id from license where email = $1 and coalesce(email_since, created_at) < $2 for update',
-    [email, at],
+    `select id from license l where email = $1 and ${licenseTimeOfReturn('$3')} < $2 for update`,
+    [email, at, now],
   );
   await removeLicenseAddresses(manager, licenses, now);
   await execute(
     manager,
-    'update purchase set email = null where email = $1 and recorded_on < $2::timestamptz::date',
-    [email, at],
+    `update purchase set email = null where email = $1 and ${timeOfReturn('recorded_on', '$3')} < $2::timestamptz::date`,
+    [email, at, now],
   );
-  await deleteAddressData(manager, [email], at);
+  await deleteAddressData(manager, [email], at, now);
 }
 
 /** Yields each address of a table once. The addresses are read in batches. */

@@ -14,6 +14,7 @@ import {
   erasePersonalData,
   deleteAddressData,
   lockPersonalData,
+  timeOfReturn,
   type ErasureResult,
   type RowIds,
 } from './erase.js';
@@ -248,12 +249,13 @@ export class ErasureService {
         manager,
         `select id, email from erasure_request r where email is not null and (id = any($1) or exists
            (select 1 from unnest($2::text[], $3::timestamptz[]) as erased (email, at)
-            where erased.email = r.email and r.received_on < erased.at::date))
+            where erased.email = r.email and ${timeOfReturn('r.received_on', '$4')} < erased.at::date))
          for update`,
         [
           erased.flatMap(({ erasure_request }) => erasure_request),
           addresses.map(({ email }) => email),
           addresses.map(({ at }) => at),
+          now,
         ],
       );
       for (const { id, email } of openRequests) {

@@ -1,6 +1,6 @@
 import { EntityManager } from 'typeorm';
 import { execute, queryIds, queryRows } from '../database/sql.js';
-import { deleteAddressData, erasePersonalData, type RowIds } from './erase.js';
+import { deleteAddressData, erasePersonalData, licenseTimeOfReturn, type RowIds } from './erase.js';
 import { blocksById, isAboutAddress, type ErasedIds } from './erased-ids.js';
 
 /**
@@ -15,15 +15,15 @@ export async function reapplyErasures(
   at: Date,
   taxRetentionYears: number,
 ): Promise<void> {
-  const purchases = await lockRestoredPurchases(manager, erased, hash);
+  const purchases = await lockRestoredPurchases(manager, erased, hash, at);
   const erasedLicenses = erased.flatMap((block) => block.license.map((id) => ({ id, at: block.at ?? null })));
   const licenses = await queryRows<RestoredRow>(
     manager,
     `select l.id, l.email from unnest($1::uuid[], $2::timestamptz[]) as erased (id, at) join license l on l.id = erased.id
-     where coalesce(coalesce(l.email_since, l.created_at) <= erased.at, true) and (l.email is not null or exists
+     where coalesce(${licenseTimeOfReturn('$3')} <= erased.at, true) and (l.email is not null or exists
        (select 1 from activation where license_id = l.id and (machine_id is not null or hostname_hint is not null)))
      for update of l`,
-    [erasedLicenses.map(toId), erasedLicenses.map((license) => license.at)],
+    [erasedLicenses.map(toId), erasedLicenses.map((license) => license.at), at],
   );
   const restored = { licenses: [...new Set(licenses.map(toId))], purchases: purchases.map(toId) };
   const reassigned = await queryIds(
@@ -49,15 +49,16 @@ async function lockRestoredPurchases(
   manager: EntityManager,
   erased: readonly ErasedIds[],
   hash: (email: string) => string,
+  now: Date,
 ): Promise<RestoredRow[]> {
   const isKnown = await findKnownErasures(manager, erased);
   const blocks = blocksById(erased, ({ purchase }) => purchase);
   const purchases = await queryRows<RestoredRow & { email: string; license_since: Date | null }>(
     manager,
-    `select id, email, (select max(coalesce(email_since, created_at)) from license
-       where purchase_id = p.id and email = p.email) as license_since
+    `select id, email, (select max(${licenseTimeOfReturn('$2')}) from license l
+       where l.purchase_id = p.id and l.email = p.email) as license_since
      from purchase p where id = any($1) and email is not null for update`,
-    [[...blocks.keys()]],
+    [[...blocks.keys()], now],
   );
   return purchases.filter(({ id, email, license_since }) => {
     const isLater = (block: ErasedIds) => isKnown(block) || (license_since && license_since > block.at!);

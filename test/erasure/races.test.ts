@@ -130,29 +130,35 @@ test('a purchase that is recorded while the erasure waits for a lock is not eras
   expect(await service.sql('select email from license where email = $1', [email])).toHaveLength(1);
 });
 
-test('a license that is linked to its purchase while the erasure waits for a lock is erased with this purchase', async () => {
-  const email = 'linked@race.example';
-  await sell(service, email, 'linked-before');
-  const keys = service.app.get(LicenseKeys);
-  const { key_hash } = keys.derive(keys.purchaseIds('linked').license_id, 1);
-  const { license_id } = await service.issue({ email });
-  // Only a license that is older than the erasure makes it lock again (`lockPersonalData` in src/erasure/erase.ts).
-  const setKey =
-    "update license set key_hash = $2, created_at = created_at - interval '1 hour' where id = $1";
-  await service.sql(setKey, [license_id, key_hash]);
-  const id = await requestAsHolder(email);
-  const lock = await OpenTransaction.begin(service, LOCK_PURCHASE, ['linked-before']);
-  const erasing = carryOut(id);
-  await lock.untilWaiting();
-  expect(await purchases.record({ transaction_id: 'linked', email, status: 'paid' })).toMatchObject({
-    license_id,
-  });
-  await lock.commit();
-  expect(await erasing).toMatchObject({ erased: { licenses: 2, purchases: 2 } });
-  expect(await service.sql('select 1 from purchase where email = $1', [email])).toEqual([]);
-  expect(await service.sql('select 1 from license where email = $1', [email])).toEqual([]);
-  expect(readFileSync(join(service.dataDir, 'erased.txt'), 'utf8')).toContain(`license ${license_id}\n`);
-});
+test.each([
+  ['an hour before the erasure', '-1 hour'],
+  ['while a clock was ahead by a year', '1 year'],
+])(
+  'a license that was issued %s and is linked to its purchase while the erasure waits for a lock is erased with this purchase',
+  async (_when, age) => {
+    const name = `linked ${age}`.replaceAll(/\W/g, '-');
+    const email = `${name}@race.example`;
+    await sell(service, email, `${name}-before`);
+    const keys = service.app.get(LicenseKeys);
+    const { key_hash } = keys.derive(keys.purchaseIds(name).license_id, 1);
+    const { license_id } = await service.issue({ email });
+    // Only a license that is not newer than the erasure makes it lock again (`lockPersonalData` in src/erasure/erase.ts).
+    const setKey = 'update license set key_hash = $2, created_at = created_at + $3::interval where id = $1';
+    await service.sql(setKey, [license_id, key_hash, age]);
+    const id = await requestAsHolder(email);
+    const lock = await OpenTransaction.begin(service, LOCK_PURCHASE, [`${name}-before`]);
+    const erasing = carryOut(id);
+    await lock.untilWaiting();
+    expect(await purchases.record({ transaction_id: name, email, status: 'paid' })).toMatchObject({
+      license_id,
+    });
+    await lock.commit();
+    expect(await erasing).toMatchObject({ erased: { licenses: 2, purchases: 2 } });
+    expect(await service.sql('select 1 from purchase where email = $1', [email])).toEqual([]);
+    expect(await service.sql('select 1 from license where email = $1', [email])).toEqual([]);
+    expect(readFileSync(join(service.dataDir, 'erased.txt'), 'utf8')).toContain(`license ${license_id}\n`);
+  },
+);
 
 test('ten concurrent runs of a request erase once, and all return the same result', async () => {
   const { email } = await sellAndActivate('ten');

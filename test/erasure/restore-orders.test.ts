@@ -224,6 +224,111 @@ describe('an erased person who gets licenses again', () => {
   });
 });
 
+describe('if a clock was ahead by a year when data was stored,', () => {
+  const YEAR_MS = 365 * DAY_MS;
+
+  /** Does something while the clock is ahead. */
+  async function whileAhead<Result>(work: () => Promise<Result>): Promise<Result> {
+    clock.advance(YEAR_MS);
+    const result = await work();
+    clock.advance(-YEAR_MS);
+    return result;
+  }
+
+  test.each([
+    ['it was sold', (service: Service) => sellToAda(service, 'txn_1')],
+    ['it was issued', (service: Service) => service.issue({ email: ADA })],
+    [
+      'its address was changed',
+      async (service: Service) => {
+        const issued = await service.issue({ email: BOB });
+        await service.setLicense(issued.license_id, { email: ADA });
+        return { ...issued, email: ADA };
+      },
+    ],
+  ])('a license is erased again after a restore if %s then', async (_what, storeLicense) => {
+    let service = await start(original);
+    const license = await whileAhead(() => storeLicense(service));
+    const { token } = (await service.activate(license, 'active', { hostname_hint: 'Kanari Studio' })).json;
+    await waitForJobs(service);
+    const restored = await backup();
+    service = await start(original);
+    clock.advance(HOUR_MS);
+    await erase(service, ADA);
+    await waitForJobs(service);
+    service = await restart(restored);
+    await waitForSentMails(service);
+    expect([await emailOf(service, license.license_id), await leaks(service)]).toEqual([null, []]);
+    expect((await service.heartbeat(token)).json.code).toBe('binding_released');
+  });
+
+  test.each([
+    ['it was bought', 'txn_1'],
+    ['staff issued it', undefined],
+  ])('the address of a former holder who was erased is removed again if %s', async (_what, transaction) => {
+    let service = await start(original);
+    const { id, token } = await whileAhead(async () => {
+      const created = await createAdasLicense(service, transaction);
+      await addPendingData(service);
+      return created;
+    });
+    const restored = await backup();
+    service = await start(original);
+    clock.advance(HOUR_MS);
+    await service.setLicense(id, { email: BOB });
+    clock.advance(HOUR_MS);
+    await erase(service, ADA);
+    await waitForJobs(service);
+    service = await restart(restored);
+    await waitForSentMails(service);
+    expect(await leaks(service)).toEqual([]);
+    expect((await service.heartbeat(token)).status).toBe(200);
+  });
+
+  test.each([
+    ['a purchase', (service: Service) => sell(service, ADA, 'txn_1')],
+    ['a code and a session', addPendingData],
+    [
+      'the recipient of a mail',
+      (service: Service) =>
+        service.sql('insert into mail_recipient values ($1, $2, $3)', [randomUUID(), ADA, clock.now()]),
+    ],
+    ['an erasure request', (service: Service) => erasuresOf(service).request(ADA)],
+  ])('%s in a copy that does not know the erasure yet is erased', async (_what, store) => {
+    let service = await start(original);
+    const copy = await backup();
+    service = await start(copy);
+    await whileAhead<unknown>(() => store(service));
+    await waitForJobs(service, 'mail%');
+    service = await restart(original);
+    await erase(service, ADA);
+    await waitForJobs(service);
+    service = await restart(copy);
+    await waitForJobs(service);
+    expect(await leaks(service)).toEqual([]);
+  });
+});
+
+test('a clock that is behind at a restart does not erase a license that another holder got after the erasure', async () => {
+  // The clock of the database shows that this clock is behind later.
+  clock.set(new Date());
+  let service = await start(original);
+  const { id, token } = await createAdasLicense(service);
+  await erase(service, ADA);
+  // The state of a promoted standby that lacks the erasure.
+  await service.sql('update license set email = $2, ended_at = null where id = $1', [id, ADA]);
+  await service.sql(
+    `update activation set ended_at = null, ended_reason = null, machine_id = '\\x${'07'.repeat(32)}'
+     where id = (select id from activation where license_id = $1 order by activated_at desc, id desc limit 1)`,
+    [id],
+  );
+  clock.advance(60_000);
+  await service.setLicense(id, { email: BOB });
+  clock.advance(-DAY_MS);
+  service = await restart(original);
+  expect([await emailOf(service, id), (await service.heartbeat(token)).status]).toEqual([BOB, 200]);
+});
+
 test('an erasure whose request retention has deleted is not recorded as repeated', async () => {
   let service = await start(original);
   await createAdasLicense(service);

@@ -211,11 +211,11 @@ describe('addresses that a restore brought back', () => {
     const [email, at] = ['ada@example.com', beforeNoon(1_000)];
     const manager = { query } as unknown as EntityManager;
     await clearErasedAddress(manager, { email, at }, NOON);
-    expect(statements.get('select id from')).toEqual([email, at]);
+    expect(statements.get('select id from')).toEqual([email, at, NOON]);
     expect(statements.get('update license set')).toEqual([ids, NOON]);
-    expect(statements.get('update purchase set')).toEqual([email, at]);
+    expect(statements.get('update purchase set')).toEqual([email, at, NOON]);
     for (const table of ['one_time_code', 'session', 'mail_recipient'])
-      expect([table, statements.get(`delete from ${table}`)]).toEqual([table, [[email], at]]);
+      expect([table, statements.get(`delete from ${table}`)]).toEqual([table, [[email], at, NOON]]);
   });
 
   test('are all read, in batches of 10,000', async () => {
