@@ -15,7 +15,8 @@ import { messages } from './messages.js';
 export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps) {
   const container = useRef<HTMLDivElement>(null);
   const form = useRef<HTMLFormElement>(null);
-  const [isMailed, setIsMailed] = useState(false);
+  // The field may be changed while the code is requested.
+  const [sentTo, setSentTo] = useState<string>();
   const [fieldError, setFieldError] = useState<FieldError>();
   const showError = (newError: FieldError | undefined) => {
     setFieldError(newError);
@@ -26,31 +27,31 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
     showError('wrongEmail');
     return '';
   });
-  const showCodeEntry = (isShown: boolean) => {
-    setIsMailed(isShown);
+  const showForm = (mailedTo?: string) => {
+    setSentTo(mailedTo);
     focusSoon(container.current!, 'input');
   };
-  const address = email.trim();
   const mail = async () => {
+    const address = email.trim();
     showError(emailError(email));
     if (emailError(email)) return;
     await run(async () => {
       await mailCode({ email: address });
-      showCodeEntry(true);
+      showForm(address);
     });
   };
   return (
     <div ref={container}>
-      {isMailed ? (
+      {sentTo !== undefined ? (
         <CodeEntry
-          sentTo={address}
+          sentTo={sentTo}
           submit={messages.signIn.signIn}
-          mail={() => mailCode({ email: address })}
-          signIn={(code) => signInByCode({ email: address, code })}
+          mail={() => mailCode({ email: sentTo })}
+          signIn={(code) => signInByCode({ email: sentTo, code })}
           onSignedIn={onSignedIn}
           extra={
             <>
-              <Button kind="link" onClick={() => showCodeEntry(false)}>
+              <Button kind="link" onClick={() => showForm()}>
                 {messages.signIn.otherAddress}
               </Button>
               {extra}
