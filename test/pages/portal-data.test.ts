@@ -6,8 +6,8 @@ import { retryWhileUnavailable, FakeClock } from '../support/harness.js';
 import { waitForJobs, sell } from '../erasure/harness.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { Browser, codeAfter } from '../license-portal/harness.js';
-import { focusWindow, headline, machineRow, openByCode, openByKey } from './portal-browser.js';
-import { holdNextAnswer } from './routes.js';
+import { focusWindow, headline, machineRow, openByCode, openByKey, signInByCode } from './portal-browser.js';
+import { endRoute, holdNextAnswer, routeNext } from './routes.js';
 import {
   activateMachine,
   expectFocus,
@@ -102,11 +102,15 @@ test('the deletion dialog says what ends and what is kept, and a requested delet
   expect(await countWaitingErasures()).toBe(0);
 });
 
-/** Asks for the deletion and takes it back, and holds back the answer. @returns a function that passes the answer on */
-async function takeBackAndHold(page: Page): Promise<() => Promise<void>> {
+async function askForErasure(page: Page): Promise<void> {
   await openByCode(page, origin, service, license.email);
   await page.getByRole('button', { name: 'Delete my data …' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete my data' }).click();
+}
+
+/** Asks for the deletion and takes it back, and holds back the answer. @returns a function that passes the answer on */
+async function takeBackAndHold(page: Page): Promise<() => Promise<void>> {
+  await askForErasure(page);
   const { held } = await holdNextAnswer(page, '**/portal/api/erasure?*');
   await page.getByRole('button', { name: 'Take it back' }).click();
   return held;
@@ -137,6 +141,56 @@ test('what the page has read while a deletion is taken back stays', async () => 
   await expectAnnounced(page, 'Taken back. Nothing is deleted.');
   await nextFrame(page);
   expect(await machineRow(page, 'Renamed').count()).toBe(1);
+});
+
+test('a deletion that was taken back although the answer was lost is no longer shown', async () => {
+  const page = await browser.openPage(origin, { now: NOW });
+  await askForErasure(page);
+  await routeNext(page, '**/portal/api/erasure?*', async (route) => {
+    await route.fetch();
+    await route.abort();
+  });
+  await page.getByRole('button', { name: 'Take it back' }).click();
+  await expectAnnounced(page, 'Taken back. Nothing is deleted.');
+  await expectFocus(headline(page));
+  expect(await page.locator('#erasure').count()).toBe(0);
+  expect(await countWaitingErasures()).toBe(0);
+});
+
+test('after two lost answers, the next click shows that the deletion was taken back', async () => {
+  const page = await browser.openPage(origin, { now: NOW });
+  await askForErasure(page);
+  await routeNext(page, '**/portal/api/erasure?*', async (route) => {
+    await route.fetch();
+    await page.route('**/portal/api/session', (read) => read.abort());
+    await route.abort();
+  });
+  await page.getByRole('button', { name: 'Take it back' }).click();
+  await expectText(page.getByRole('alert'), 'The service cannot be reached just now.');
+  await endRoute(page, '**/portal/api/session');
+  await page.getByRole('button', { name: 'Take it back' }).click();
+  await expectAnnounced(page, 'Taken back. Nothing is deleted.');
+  expect(await page.locator('#erasure').count()).toBe(0);
+});
+
+test('a deletion whose cancellation is refused is still shown, with the reason', async () => {
+  const page = await browser.openPage(origin, { now: NOW });
+  await askForErasure(page);
+  await routeNext(page, '**/portal/api/erasure?*', (route) => route.abort());
+  await page.getByRole('button', { name: 'Take it back' }).click();
+  await expectText(page.getByRole('alert'), 'The service cannot be reached just now.');
+  await expectText(page, 'Until then you can take it back.');
+  expect(await countWaitingErasures()).toBe(1);
+});
+
+test('a deletion is not reported as taken back after another holder has signed in', async () => {
+  const page = await browser.openPage(origin, { now: NOW });
+  await askForErasure(page);
+  const other = await service.issue({ email: `${randomUUID()}@example.com` });
+  await signInByCode(page, origin, service, other.email);
+  await page.getByRole('button', { name: 'Take it back' }).click();
+  await expectText(page.getByRole('alert'), 'This is no longer here.');
+  expect(await countWaitingErasures()).toBe(1);
 });
 
 test('with a wrong clock of the device, a deletion can be cancelled, and a license has not expired', async () => {

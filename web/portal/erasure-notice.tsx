@@ -7,7 +7,7 @@ import { t } from '../shared/texts/text.js';
 import { toast } from '../shared/notices/toast.js';
 import type { WaitingErasure } from '../shared/api/api-types.js';
 import { OnDemandButton } from './on-demand-button.js';
-import { cancelErasure } from './portal-api.js';
+import { cancelErasure, readHolder } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';
 import { messages } from './messages.js';
 
@@ -18,7 +18,11 @@ export function ErasureNotice({ erasure }: { erasure: WaitingErasure }) {
   const canCancel = holder.signed_in_by === 'code';
   const cancel = () =>
     run(async () => {
-      await cancelErasure(erasure.id);
+      await cancelErasure(erasure.id).catch(async (thrown: unknown) => {
+        // It may have been taken back although an answer was lost. Another holder may have signed in meanwhile.
+        const { email, erasure: waiting } = await readHolder();
+        if (email !== holder.email || waiting) throw thrown;
+      });
       update((latest) => ({ ...latest, erasure: null }), 'headline');
       toast(messages.data.takenBack);
     });
