@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import { codeAfter } from '../license-portal/harness.js';
-import { headline, machineRow, openByCode, openByKey } from './portal-browser.js';
+import { focusWindow, headline, machineRow, openByCode, openByKey } from './portal-browser.js';
 import {
   activateMachine,
   expectAnnounced,
@@ -79,6 +79,21 @@ test('signing in again can be postponed, and the page then says that it may be o
   await page.keyboard.press('Enter');
   await expectAnnounced(page, 'You are signed in again.');
   expect(await page.getByText('what you see may be out of date').count()).toBe(0);
+});
+
+test('after a sign-in with a link, the page no longer says that the session has ended', async () => {
+  const page = await openByKey(browser, origin, license);
+  await service.sql('delete from session');
+  await focusWindow(page);
+  const notice = page.getByRole('main').getByText('what you see may be out of date');
+  await notice.waitFor();
+  const { json } = await service.activate(license, 'new');
+  await page.evaluate(`location.hash = ${JSON.stringify(new URL(json['release_url'] as string).hash)}`);
+  const mail = () => page.getByRole('button', { name: 'Mail me a code' }).click();
+  await page.getByLabel('Code', { exact: true }).fill(await codeAfter(service, license.email, mail));
+  await machineRow(page, 'Studio Mac').waitFor();
+  await nextFrame(page);
+  expect(await notice.count()).toBe(0);
 });
 
 test('Escape does not discard a key that is typed to sign in again: the first one only warns', async () => {

@@ -94,6 +94,8 @@ export function Portal() {
     forgetForm();
     // A hint works for one sign-in, and is not needed after any other.
     setHint(null);
+    // With a link, the holder may also sign in after the session has ended.
+    setSignInReason(null);
     show(found, elementToFocus(found) ?? 'headline');
   };
   const isEnded = signInReason === 'ended';
