@@ -43,6 +43,11 @@ export function errorOf(
   return new ServiceUnreachable(outcome.reason, outcome.retry_after_seconds);
 }
 
+/** The code of a problem for the log. A received text of another form could be personal, or have a line break. */
+export function logText({ code }: LicenseProblem): string {
+  return /^[a-z_]{1,40}$/.test(code) ? code : 'a problem with an unknown code';
+}
+
 /** What an outcome asks the client to do; undefined if it is no problem. */
 export function actionOf(outcome: Outcome): ClientAction | undefined {
   return outcome.kind === 'problem' ? outcome.problem.client_action : undefined;

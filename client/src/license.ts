@@ -1,4 +1,4 @@
-import { actionOf, errorOf, readLicenseAnswer, type Confirmation, type Outcome } from './answers.js';
+import { actionOf, errorOf, logText, readLicenseAnswer, type Confirmation, type Outcome } from './answers.js';
 import type { TokenReader } from './license-token.js';
 import type { LicenseProblem } from './problem.js';
 import type { SeenTime } from './seen-time.js';
@@ -101,7 +101,7 @@ export class License {
     const hasResponse = outcome.kind !== 'no_answer' || outcome.hasResponse;
     if (hasResponse) log(`heartbeat sent (telemetry: ${telemetry ? 'on' : 'off'})`);
     if (outcome.kind === 'no_answer') log(`heartbeat not confirmed: ${outcome.reason}`);
-    if (outcome.kind === 'problem') log(`heartbeat answered with ${outcome.problem.code}`);
+    if (outcome.kind === 'problem') log(`heartbeat answered with ${logText(outcome.problem)}`);
     // A crash signature is sent with one heartbeat. After `fix` it is deleted too, because it would be refused again. The write is
     // not awaited: the computer may sleep meanwhile, and a confirmation must correct the clock before that.
     const isDelivered = outcome.kind === 'confirmed' || actionOf(outcome) === 'fix';

@@ -254,6 +254,19 @@ describe('telemetry', () => {
     await computer.client.heartbeatNow();
     expect(computer.log).toEqual(['heartbeat not confirmed: no connection']);
   });
+
+  test.each([
+    ['license_asleep', 'license_asleep'],
+    ['asleep\nanna@example.com', 'a problem with an unknown code'],
+    ['asleep\n', 'a problem with an unknown code'],
+    ['moor_e6s7z8kjtb3rqkx6', 'a problem with an unknown code'],
+    ['a'.repeat(41), 'a problem with an unknown code'],
+  ])('the code %j of a refusal is logged as %j', async (code, logged) => {
+    const computer = await Computer.activated();
+    computer.service.answer['/v1/heartbeat'] = () => problem(403, code, 'retry');
+    await computer.client.heartbeatNow();
+    expect(computer.log).toEqual([SENT_ON, `heartbeat answered with ${logged}`]);
+  });
 });
 
 describe('a crash signature', () => {

@@ -665,6 +665,23 @@ class Callbacks(unittest.TestCase):
         self.assertIn("heartbeat sent (telemetry: off)", self.log)
         self.assertIsNone(json.loads((self.folder / "license.json").read_text())["crash"])
 
+    def test_logged_codes(self) -> None:
+        """A received code that has not the form of a code is not logged: it could be personal, or have a line break."""
+        client = self.client()
+        client.activate(KEY, EMAIL)
+        unknown = "a problem with an unknown code"
+        for code, logged in [
+            ("license_asleep", "license_asleep"),
+            ("asleep\nanna@example.com", unknown),
+            ("asleep\n", unknown),
+            ("moor_e6s7z8kjtb3rqkx6", unknown),
+            ("a" * 41, unknown),
+        ]:
+            self.remote.misbehave(lambda exchange, code=code: exchange.problem(403, code, "retry"))
+            self.log.clear()
+            client.heartbeat_now()
+            self.assertEqual(self.log, ["heartbeat sent (telemetry: on)", f"heartbeat answered with {logged}"])
+
     def test_options(self) -> None:
         for changes, message in [
             ({"app_version": "v1"}, "app_version must be dotted numeric"),

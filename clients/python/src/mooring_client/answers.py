@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Dict, List, Optional, Tuple, Union
 
@@ -79,6 +80,11 @@ def error_of(outcome: Union[Refusal, NoAnswer]) -> Union[LicenseProblem, Service
     if isinstance(outcome, Refusal):
         return outcome.problem
     return ServiceUnreachable(outcome.reason, outcome.retry_after_seconds)
+
+
+def logged_code(problem: LicenseProblem) -> str:
+    """The code of a problem for the log. A received text of another form could be personal, or have a line break."""
+    return problem.code if re.fullmatch("[a-z_]{1,40}", problem.code) else "a problem with an unknown code"
 
 
 def _invalid_answer(answer: Answer) -> NoAnswer:

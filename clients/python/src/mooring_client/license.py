@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Callable, Dict, Mapping, Optional, Union
 
-from .answers import Confirmation, NoAnswer, Outcome, Refusal, error_of, read_license_answer
+from .answers import Confirmation, NoAnswer, Outcome, Refusal, error_of, logged_code, read_license_answer
 from .license_token import TokenReader
 from .problem import LicenseProblem
 from .schedule import CallEnd, Confirmed, NotCalled, Unconfirmed
@@ -126,7 +126,7 @@ class License:
         if isinstance(outcome, NoAnswer):
             self.log(f"heartbeat not confirmed: {outcome.reason}")
         if isinstance(outcome, Refusal):
-            self.log(f"heartbeat answered with {outcome.problem.code}")
+            self.log(f"heartbeat answered with {logged_code(outcome.problem)}")
         # A crash signature is sent with one heartbeat. After `fix` it is deleted too, because it would be refused again.
         is_delivered = isinstance(outcome, Confirmation) or _action_of(outcome) == "fix"
         if telemetry is not None and is_delivered and crash is not None and crash == self.store.state.crash:
