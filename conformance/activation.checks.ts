@@ -99,7 +99,8 @@ export const activationChecks: readonly Check[] = [
       const { license_key, email } = service.license;
       const typedVariant = {
         license_key: ` \t${license_key.toLowerCase()}\n`,
-        email: ` ${email.toUpperCase()}\t`,
+        // Only ASCII letters: `toUpperCase` makes SS of ß, which is another address.
+        email: ` ${email.replaceAll(/[a-z]/g, (letter) => letter.toUpperCase())}\t`,
       };
       await activateAgain(service, typedVariant);
     },

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { ask, NoAnswer, type Answer, type RequestOptions } from './http.ts';
 import { NotChecked } from './not-checked.ts';
 
@@ -11,6 +11,8 @@ export interface License {
 export const MACHINE_ID = createHash('sha256').update('mooring conformance').digest('hex');
 /** The label that the portal shows. */
 export const HOSTNAME_HINT = 'Conformance check';
+/** A text that is not a token. It is random, so that the URLs of a deployment, which a refusal names, do not contain it by chance. */
+export const NOT_A_TOKEN = randomUUID();
 /** A version that is never published, so that no license is refused because of it. */
 export const APP_VERSION = '0.0.0.1';
 

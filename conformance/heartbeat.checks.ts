@@ -1,5 +1,5 @@
 import { demand, once, type Check } from './check.ts';
-import type { Deployment } from './deployment.ts';
+import { NOT_A_TOKEN, type Deployment } from './deployment.ts';
 import { FORGERIES } from './forged-tokens.ts';
 import type { Answer } from './http.ts';
 import { successfulActivation } from './first-activation.ts';
@@ -25,7 +25,7 @@ async function confirmedHeartbeat(service: Deployment): Promise<Answer> {
 const demandInvalidHeartbeat =
   (what: string, pointers: string[], change: Record<string, unknown>): Check['run'] =>
   async (service) =>
-    demandInvalid(await service.heartbeat('conformance', change), what, ...pointers);
+    demandInvalid(await service.heartbeat(NOT_A_TOKEN, change), what, ...pointers);
 
 export const heartbeatChecks: readonly Check[] = [
   {
@@ -92,12 +92,12 @@ export const heartbeatChecks: readonly Check[] = [
   {
     title: 'A text of 2 KiB that is not a token is refused with token_invalid too',
     run: async (service) =>
-      demandRefusal(await service.heartbeat('conformance'.padEnd(2048, '.')), 403, 'token_invalid'),
+      demandRefusal(await service.heartbeat(NOT_A_TOKEN.padEnd(2048, '.')), 403, 'token_invalid'),
   },
   {
     title: 'A token over 2 KiB is refused with 422 at /token',
     run: demandInvalidHeartbeat('A token of 2049 characters', ['/token'], {
-      token: 'conformance'.padEnd(2049, '.'),
+      token: NOT_A_TOKEN.padEnd(2049, '.'),
     }),
   },
   {

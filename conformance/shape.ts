@@ -95,7 +95,7 @@ const SHAPES = {
   sha256OrNull: orNull(matching('64 hex digits', /^[0-9a-f]{64}$/)),
   thumbprint: matching('an RFC 7638 thumbprint', /^[\w-]{43}$/),
   signature: matching('a signature in base64url', /^[\w-]{86}$/),
-  httpsUrl: matching('an https URL', /^https:\/\/[^\s/]+\/\S*$/),
+  httpsUrl: matching('an https URL', /^https:\/\/[^\s/?#]+([/?#]\S*)?$/),
   text: matching('a text', /\S/),
 } as const satisfies Record<string, Rule>;
 

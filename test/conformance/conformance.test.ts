@@ -70,6 +70,14 @@ describe('a service that follows the contract', () => {
     expect(await service.sql('select 1 from telemetry_inbox')).toHaveLength(2);
   });
 
+  test('passes all checks with words of the checks in PUBLIC_URL, a download without a path, and ß in the address', async () => {
+    const unusual = await Service.start({ environment: { PUBLIC_URL: 'https://conformance.example.com' } });
+    await publish(unusual, '1.0.0', null, 'https://dl.example.com?file=App.dmg');
+    const results = await runAll(unusual.url, await unusual.issue({ email: 'straße@example.com' }));
+    expect(results.filter(({ result }) => result !== 'holds')).toEqual([]);
+    await unusual.close();
+  });
+
   test('is reported by the command with a table and exit code 0', async () => {
     const { code, stdout, stderr } = await run(SCRIPT, ...optionsFor(`${service.url}/`));
     expect(stderr).toMatch(/^This activates one machine of the license/);

@@ -26,8 +26,9 @@ export async function publish(
   service: Service,
   version: string,
   minimum: string | null = null,
+  url = downloadUrl(version),
 ): Promise<SignedManifest> {
-  const document = await signOnTop(service, version, minimum);
+  const document = await signOnTop(service, version, minimum, url);
   await service.app.get(ManifestService).publish(document, AUDIT_CONTEXT);
   return document;
 }
@@ -37,9 +38,10 @@ export async function signOnTop(
   service: Service,
   version: string,
   minimum: string | null = null,
+  url = downloadUrl(version),
 ): Promise<SignedManifest> {
   const { live } = service.app.get(ManifestService);
-  const dmg = { url: downloadUrl(version), size: 1_000_000, sha256: hash('sha256', version) };
+  const dmg = { url, size: 1_000_000, sha256: hash('sha256', version) };
   const isRefresh = live && compareVersions(version, live.content.version) === 0;
   const entry = { version, dmg: isRefresh ? live.content.dmg : dmg, minimum_license_expiry: minimum };
   const also_available = live ? alsoAvailable(minimum, live.content) : [];
