@@ -5,9 +5,9 @@ const SEPARATORS = /[\s\p{Cf}\p{S}ーｰ]|(?!_)\p{P}/gu;
 const FULL_WIDTH = /[０-９Ａ-Ｚａ-ｚ＿]/g;
 const WITH_UNDERSCORE = /^([A-Z0-9]{2,12})_((?:[A-Z0-9]_?){16})$/i;
 const WITHOUT_UNDERSCORE = /^([A-Z0-9]{2,12})?([A-Z0-9]{16})$/i;
-// One character of a word. Japanese, Chinese and Korean write a key without a space beside it. NUL counts as such a character, so
-// that a key beside it is not read.
-const WORD_CHARACTER = String.raw`(?![\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}ーｰ])[\p{L}\p{N}_\0]`;
+// One character of a word. Japanese, Chinese and Korean write a key without a space beside it; `scx` also has the marks that their
+// scripts share, such as the half-width voiced sound mark. NUL counts as such a character, so that a key beside it is not read.
+const WORD_CHARACTER = String.raw`(?![\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}])[\p{L}\p{N}_\0]`;
 // A key between words. It has its prefix and underscore. After a dash a line may end, and a quoted line begins with `>`.
 const KEY_IN_TEXT = new RegExp(
   `(?<!${WORD_CHARACTER}\\p{Pd}?)[A-Za-z0-9]{2,12}_[A-Za-z0-9]{4}` +

@@ -8,9 +8,10 @@ const FULL_WIDTH = /[０-９Ａ-Ｚａ-ｚ＿]/g;
 
 /**
  * The source of a pattern for one character of a word. Japanese, Chinese and Korean letters are left out, because these languages
- * write a key or code without a space beside it. NUL counts as such a character, so that a key beside it is not read.
+ * write a key or code without a space beside it. `scx` also has the marks that their scripts share, such as the half-width voiced
+ * sound mark. NUL counts as such a character, so that a key beside it is not read.
  */
-export const WORD_CHARACTER = String.raw`(?![\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hang}ーｰ])[\p{L}\p{N}_\0]`;
+export const WORD_CHARACTER = String.raw`(?![\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}])[\p{L}\p{N}_\0]`;
 const DIGIT_GAP = String.raw`[\s\p{Pd}−]{0,3}`;
 const CODE_IN_TEXT = new RegExp(
   `(?<!${WORD_CHARACTER}|[0-9]${DIGIT_GAP})[0-9]{4}${DIGIT_GAP}[0-9]{4}(?!${WORD_CHARACTER}|${DIGIT_GAP}[0-9])`,

@@ -20,6 +20,11 @@ _LABEL = re.compile(
     rf"|[{_SPACE}](?=[A-Za-z0-9]{{2,12}}_))",
     re.DOTALL,
 )
+# The first words of the names of Japanese, Chinese and Korean characters.
+_EAST_ASIAN_NAME = re.compile(
+    r"(?:HALFWIDTH |VERTICAL |CIRCLED |PARENTHESIZED )?"
+    r"(?:CJK|KANGXI|HIRAGANA|HENTAIGANA|KATAKANA|KANA|HANGUL|HANGZHOU|IDEOGRAPH|IDEOGRAPHIC|MASU|COUNTING ROD|OLD CHINESE)\b"
+)
 # A key between words, in the text that `_outline` returns. It has its prefix and underscore, and a line may end after a dash.
 _KEY_IN_OUTLINE = re.compile(
     r"(?<![A-Za-z0-9_\0])(?<![A-Za-z0-9_\0]-)[A-Za-z0-9]{2,12}_[A-Za-z0-9]{4}"
@@ -100,8 +105,7 @@ def _outline_of(character: str) -> str:
 
 
 def _is_east_asian(character: str) -> bool:
-    name = unicodedata.name(character, "")
-    return re.match("CJK |KANGXI |HIRAGANA |KATAKANA |HALFWIDTH KATAKANA |HANGUL |HALFWIDTH HANGUL |IDEOGRAPHIC ", name) is not None
+    return _EAST_ASIAN_NAME.match(unicodedata.name(character, "")) is not None
 
 
 def _invalid_key() -> LicenseProblem:
