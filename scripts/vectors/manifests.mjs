@@ -161,6 +161,7 @@ export function manifests() {
     });
   };
   const older = { ...PLAIN, sequence: 41, version: '3.1.9', dmg: dmg('3.1.9') };
+  const atAddress = { ...PLAIN, dmg: { ...PLAIN.dmg, url: 'https://192.0.2.1/App-3.2.0.dmg' } };
   const refreshed = { ...PLAIN, sequence: 43, expires_at: '2027-06-04T09:00:00Z', previous: digestOf(PLAIN) };
   const withdrawn = {
     ...PLAIN,
@@ -475,6 +476,13 @@ export function manifests() {
       unreadableCase('An image whose url has a port above 65535 is malformed.', {
         dmg: { ...PLAIN.dmg, url: 'https://dl.example.com:65536/App-3.2.0.dmg' },
       }),
+      unreadableCase('An image whose url has an IPv4 address with a part above 255 is malformed.', {
+        dmg: { ...PLAIN.dmg, url: 'https://256.1.1.1/App-3.2.0.dmg' },
+      }),
+      unreadableCase('An image whose url has a host name that ends in a hex number is malformed.', {
+        dmg: { ...PLAIN.dmg, url: 'https://dl.example.0x1/App-3.2.0.dmg' },
+      }),
+      offerCase('An image whose url has an IPv4 address is offered.', atAddress, entryOf(atAddress)),
       unreadableCase('An image whose url has a space is malformed.', {
         dmg: { ...PLAIN.dmg, url: 'https://dl.example.com/App 3.2.0.dmg' },
       }),

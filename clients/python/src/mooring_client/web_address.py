@@ -17,6 +17,26 @@ def is_web_address(value: object, schemes: str = "https?") -> bool:
         return False
     try:
         parts = urlsplit(value)
-        return bool(parts.hostname) and (parts.port is None or parts.port >= 0)
+        return _is_host(parts.hostname or "") and (parts.port is None or parts.port >= 0)
     except ValueError:
         return False
+
+
+def _is_host(host: str) -> bool:
+    """Whether a browser opens a host in lower case. It takes one whose last label is a number for an IPv4 address."""
+    labels = (host[:-1] if host.endswith(".") else host).split(".")
+    if not re.fullmatch("[0-9]+|0x[0-9a-f]*", labels[-1]):
+        return host != ""
+    numbers = [_number(label) for label in labels]
+    # The last number has all remaining bytes: 127.1 is 127.0.0.1.
+    return len(numbers) <= 4 and all(number < 256 for number in numbers[:-1]) and numbers[-1] < 256 ** (5 - len(numbers))
+
+
+def _number(label: str) -> int:
+    """Reads a part of an IPv4 address: 0x1f, the octal 037, or 31. Raises ValueError for any other text."""
+    base = 16 if label.startswith("0x") else 8 if label.startswith("0") else 10
+    digits = label[2:] if base == 16 else label
+    # `int` also reads signs, spaces, `_` and the digits of other scripts.
+    if not re.fullmatch("[0-9a-f]*" if base == 16 else "[0-9]+", digits):
+        raise ValueError(label)
+    return int(digits or "0", base)
