@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { LicenseProblem, MooringClient } from '../../client/src/client.js';
 import { systemTimers } from '../../client/src/time.js';
+import { ReleaseService } from '../../src/releases/release.service.js';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
 import { until } from '../support/until.js';
 import { codeAfter } from '../license-portal/harness.js';
@@ -362,9 +363,33 @@ test('if the link expires while the code is awaited, another code cannot be mail
   await expectText(page.getByRole('alert'), 'This link was good for 10 minutes and one sign-in.');
 });
 
-test('a link that is older than the newest activation does not ask to release a machine', async () => {
+test('while another machine uses the place that became free, the machine of the link still waits', async () => {
+  await withRefusedApplication(async (application, license) => {
+    await insertSelfRelease(service, license.license_id);
+    const page = await openByKey(browser, origin, license, new URL(application.releaseUrl).hash);
+    await expectText(page.getByRole('status'), 'Ask support to release the machine');
+    const audit = { actor: 'support@example.com', reason: 'Sold.' };
+    await service.app.get(ReleaseService).release(license.activation_id, audit);
+    await activateMachine(service, license, 'Colleague');
+    await focusWindow(page);
+    await machineRow(page, 'Colleague').waitFor();
+    await expectText(page.getByRole('status'), 'Waiting for a free place: New Mac (version 3.2.0)');
+    expect(await page.getByText('Done: your license is active').count()).toBe(0);
+  });
+});
+
+test('after another machine was activated, a place that is still free is offered to the machine of the link', async () => {
+  await withRefusedApplication(async (application, license) => {
+    await service.sql('update license set machines_allowed = 3 where id = $1', [license.license_id]);
+    await activateMachine(service, license, 'Colleague');
+    const page = await openByKey(browser, origin, license, new URL(application.releaseUrl).hash);
+    await page.getByRole('heading', { name: 'A place is free: go back to the application' }).waitFor();
+  });
+});
+
+test('a link whose machine was activated since then does not ask to release a machine', async () => {
   const license = await issueFullLicense();
-  const { json } = await service.activate(license, 'new');
+  const { json } = await service.activate(license, 'new', { hostname_hint: 'Old Mac' });
   await service.sql('update activation set activated_at = $2 where id = $1', [
     license.activation_id,
     new Date(service.clock.now().getTime() + 5_000),

@@ -37,12 +37,19 @@ const issuedAt = (hint: string) => Number(hint.split('.')[1]) * 1000 - LIFETIME_
 /** Whether the application opened the page for a machine that waits for a place of this license. */
 export const hasWaitingMachine = ({ id }: Pick<HolderLicense, 'id'>) => releaseHint()?.split('.')[0] === id;
 
-/** The activation since the service made the hint, so that no place has to be freed any more; undefined if there is none. */
+/**
+ * The activation of the waiting machine since the service made the hint, so that no place has to be freed any more; undefined if
+ * there is none. The link has no id of the machine, so its label and version are compared, unless the link has no valid version.
+ */
 export function activationSinceHint({ activations }: HolderLicense): HolderActivation | undefined {
   const hint = releaseHint();
   if (hint === null) return undefined;
+  const machine = waitingMachine();
   return activations.find(
-    ({ state, activated_at }) => state === 'active' && Date.parse(activated_at) > issuedAt(hint),
+    ({ state, activated_at, hostname_hint, app_version }) =>
+      state === 'active' &&
+      Date.parse(activated_at) > issuedAt(hint) &&
+      (!machine || (hostname_hint === machine.hostname_hint && app_version === machine.version)),
   );
 }
 
