@@ -39,17 +39,17 @@ export const hasWaitingMachine = ({ id }: Pick<HolderLicense, 'id'>) => releaseH
 
 /**
  * The activation of the waiting machine since the service made the hint, so that no place has to be freed any more; undefined if
- * there is none. The link has no id of the machine, so its label and version are compared, unless the link has no valid version.
+ * there is none. The link has no id of the machine, so its label is compared.
  */
 export function activationSinceHint({ activations }: HolderLicense): HolderActivation | undefined {
   const hint = releaseHint();
-  if (hint === null) return undefined;
-  const machine = waitingMachine();
+  const label = waitingMachine()?.hostname_hint;
   return activations.find(
-    ({ state, activated_at, hostname_hint, app_version }) =>
+    ({ state, activated_at, hostname_hint }) =>
+      hint &&
       state === 'active' &&
       Date.parse(activated_at) > issuedAt(hint) &&
-      (!machine || (hostname_hint === machine.hostname_hint && app_version === machine.version)),
+      (label === undefined || label === hostname_hint),
   );
 }
 
