@@ -25,8 +25,8 @@ export const PURCHASE_IDS_BY_EMAIL =
   'select id from purchase where email = $1 union select purchase_id from license where email = $1';
 
 /**
- * SQL for the time of a row in a comparison with an erasure: a row with a later time belongs to a customer who returned. A time that
- * is over an hour ahead was written by a clock that was ahead, so it shows no return, and counts as earlier than each erasure.
+ * SQL for the time of a row in a comparison with an erasure: a row with a later time belongs to a customer who returned. A time
+ * that is over an hour ahead was written by a clock that was ahead, so it shows no return, and counts as earlier than each erasure.
  * @param now the placeholder of the present time, such as `$2`
  */
 export const timeOfReturn = (time: string, now: string) =>
