@@ -637,38 +637,6 @@ test('going back closes a dialog under the same rules as Escape, and never leave
   await title(page, /^Audit/).waitFor();
 });
 
-test('while a form is sent, its fields keep the focus and the values that are sent', async () => {
-  const { license, page } = await openChangeDialog('unchanged@example.com');
-  const fields = dialog(page).locator('input, select, textarea');
-  const values = async () => Promise.all((await fields.all()).map((field) => field.inputValue()));
-  const machines = dialog(page).getByLabel('Machines');
-  await dialog(page).locator('[name=reason]').fill('Grew');
-  await machines.fill('5');
-  const { held } = await holdNextAnswer(page, `**/licenses/${license.license_id}`);
-  await machines.press('Enter');
-  const answer = await held;
-  const sent = await values();
-  await expectFocus(machines);
-  for (const field of await fields.all()) {
-    await field.press('ArrowDown');
-    await field.press('7');
-  }
-  expect(await values()).toEqual(sent);
-  await answer();
-  await dialog(page).waitFor({ state: 'detached' });
-
-  await button(page, 'New key …').click();
-  await button(dialog(page), 'Key leaked').click();
-  const rekey = await holdNextAnswer(page, '**/rekey');
-  await button(dialog(page), 'Make a new key').click();
-  const answerRekey = await rekey.held;
-  // The click is forced, because the button is disabled.
-  await button(dialog(page), 'Key shared').click({ force: true });
-  expect(await values()).toEqual(['Key leaked']);
-  await answerRekey();
-  await dialog(page).waitFor({ state: 'detached' });
-});
-
 test('an admin erases a holder after typing the e-mail address', async () => {
   const license = await issueLicense('leaves@example.com');
   await activateMachine(service, license, 'Leaving');

@@ -1,5 +1,4 @@
-import { useContext, useId } from 'preact/hooks';
-import { IsFormBusy } from './form.js';
+import { useId } from 'preact/hooks';
 
 interface Props<Value extends string> {
   readonly label: string;
@@ -14,7 +13,6 @@ interface Props<Value extends string> {
 /** A field in which one of a few values is selected. */
 export function Choice<Value extends string>({ label, name, value, options, hint, onValue }: Props<Value>) {
   const id = useId();
-  const isFormBusy = useContext(IsFormBusy);
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -31,8 +29,7 @@ export function Choice<Value extends string>({ label, name, value, options, hint
         onChange={(event) => onValue(event.currentTarget.value as Value)}
       >
         {(Object.keys(options) as Value[]).map((each) => (
-          // A choice cannot be read-only, and would lose the focus if it was disabled itself.
-          <option key={each} value={each} disabled={isFormBusy && each !== value}>
+          <option key={each} value={each}>
             {options[each]}
           </option>
         ))}

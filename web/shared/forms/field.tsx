@@ -1,6 +1,5 @@
 import type { ComponentChildren, InputHTMLAttributes, TextareaHTMLAttributes } from 'preact';
-import { useContext, useId } from 'preact/hooks';
-import { IsFormBusy } from './form.js';
+import { useId } from 'preact/hooks';
 
 interface Props {
   readonly label: string;
@@ -24,7 +23,6 @@ export function Field({ label, name, value, onValue, hint, error, input, area }:
     id,
     name,
     value,
-    readOnly: useContext(IsFormBusy),
     'aria-describedby': described || undefined,
     'aria-invalid': error ? true : undefined,
     onInput: (event: Event) => onValue((event.currentTarget as HTMLInputElement).value),
