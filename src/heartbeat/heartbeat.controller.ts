@@ -4,7 +4,7 @@ import { tokenResponse } from '../activation/token-response.js';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { REQUEST_TIMEOUTS_MS } from '../database/request-timeouts.js';
-import { usedMs } from '../http/limits/deadline.js';
+import { waitedMs } from '../http/limits/request-queue.js';
 import { RawMember } from '../http/parsing/member.js';
 import { problem } from '../http/problems/problem.js';
 import { KeyRing } from '../keys/tokens/key-ring.js';
@@ -32,6 +32,7 @@ export class HeartbeatController {
     @RawMember('telemetry') telemetry: unknown,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
+    const startedAt = performance.now() - waitedMs(reply.raw);
     const claims = verifyLicenseToken(this.ring, this.config.product, token);
     if (!claims) throw problem('token_invalid');
     const now = this.clock.now();
@@ -45,7 +46,7 @@ export class HeartbeatController {
     );
     if (telemetry === undefined) return response;
     // If storing the telemetry is slow, the confirmation is sent nevertheless, so telemetry gets less time than the whole request.
-    const timeoutMs = REQUEST_TIMEOUTS_MS.telemetry - usedMs(reply.raw);
+    const timeoutMs = REQUEST_TIMEOUTS_MS.telemetry - (performance.now() - startedAt);
     return { ...response, telemetry: await this.telemetry.store(telemetry, timeoutMs) };
   }
 }

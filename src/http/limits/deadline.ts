@@ -1,14 +1,7 @@
-import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, preHandlerHookHandler } from 'fastify';
 import { REQUEST_TIMEOUTS_MS } from '../../database/request-timeouts.js';
 import { problem } from '../problems/problem.js';
 import { waitedMs } from './request-queue.js';
-
-/** The times from which the limits of requests count, by their responses. */
-const starts = new WeakMap<ServerResponse, number>();
-
-/** Returns the milliseconds that a request of the client API has used of `REQUEST_TIMEOUTS_MS.answer`. */
-export const usedMs = (response: ServerResponse): number => performance.now() - starts.get(response)!;
 
 /**
  * Answers a request of the client API (`/v1/`) with `unavailable` when its response takes too long: each statement has a time
@@ -23,12 +16,11 @@ export function enforceDeadline(fastify: FastifyInstance): void {
 
 // This hook runs when the body has arrived, so the time of a slow sender does not count. The wait for a slot does.
 const startDeadline: preHandlerHookHandler = (_request, reply, done) => {
-  starts.set(reply.raw, performance.now() - waitedMs(reply.raw));
   const timer = setTimeout(
     () => {
       if (!reply.sent && !reply.raw.headersSent) reply.send(problem('unavailable'));
     },
-    REQUEST_TIMEOUTS_MS.answer - usedMs(reply.raw),
+    REQUEST_TIMEOUTS_MS.answer - waitedMs(reply.raw),
   ).unref();
   reply.raw.once('close', () => clearTimeout(timer));
   done();
