@@ -2,8 +2,8 @@ import { EntityManager } from 'typeorm';
 import { DAY_MS } from '../core/clock.js';
 import { execute, queryIds, queryRows } from '../database/sql.js';
 import { deleteAddressData, licenseTimeOfReturn, timeOfReturn } from './erase.js';
-import type { ErasedIds } from './erased-ids.js';
-import { findKnownErasures, removeLicenseAddresses } from './restored-data.js';
+import { toRequestIds, type ErasedIds } from './erased-ids.js';
+import { removeLicenseAddresses } from './restored-data.js';
 
 /** The number of addresses that one query reads. */
 const ADDRESS_BATCH_ROWS = 10_000;
@@ -32,15 +32,15 @@ interface ErasedAddress {
  * this database the request is missing or not carried out. An address is recognised by its keyed hash. A database is searched
  * once for the address of an erasure. The id of the erasure request is then recorded in `repeated_erasure`, also if nothing was
  * found, so that a customer who returns later is not erased.
- * @param hash returns the keyed hash of an address
+ * @param hash returns the keyed hash of an address @param isKnown the result of `findKnownErasures`
  */
 export async function findErasedAddresses(
   manager: EntityManager,
   erased: readonly ErasedIds[],
   hash: (email: string) => string,
+  isKnown: (block: ErasedIds) => boolean,
   now: Date,
 ): Promise<ErasedAddress[]> {
-  const isKnown = await findKnownErasures(manager, erased);
   const searchedSince = new Date(now.getTime() - MAX_SEARCHED_AGE_DAYS * DAY_MS);
   const unknownErasures = erased.filter(
     (block) => block.address && block.at && block.at > searchedSince && !isKnown(block),
@@ -106,6 +106,3 @@ async function* readAddresses(manager: EntityManager, table: string): AsyncGener
     last = rows.at(-1)!.email;
   }
 }
-
-const toRequestIds = (erased: readonly ErasedIds[]) =>
-  erased.flatMap(({ erasure_request }) => erasure_request);

@@ -19,6 +19,10 @@ export interface ErasedIds {
   readonly database?: string;
 }
 
+/** Returns the ids of the erasure requests of blocks. */
+export const toRequestIds = (blocks: readonly ErasedIds[]): string[] =>
+  blocks.flatMap(({ erasure_request }) => erasure_request);
+
 /**
  * Whether a block that names a purchase is about the address with this keyed hash: a purchase of several licenses may have other
  * holders. A block of a version before docs/decisions/0024 has no address, and counts for each.

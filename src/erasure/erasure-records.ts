@@ -4,7 +4,13 @@ import { Config } from '../core/config.js';
 import { queryIds, type SqlConnection } from '../database/sql.js';
 import { LicenseKeys } from '../keys/license-keys.js';
 import { identifyDatabase } from './database-identity.js';
-import { appendCancelled, appendErased, readTombstones, type RecordedErasures } from './erased-ids.js';
+import {
+  appendCancelled,
+  appendErased,
+  readTombstones,
+  toRequestIds,
+  type RecordedErasures,
+} from './erased-ids.js';
 
 /**
  * Appends the erasures and cancellations of this database to TOMBSTONE_FILE, one block for each request, and reads the blocks that
@@ -61,7 +67,7 @@ export class ErasureRecords {
     const cancelledHere = await queryIds(
       database,
       'select id from erasure_request where id = any($1) and cancelled_at is not null',
-      [erased.flatMap(({ erasure_request }) => erasure_request)],
+      [toRequestIds(erased)],
     );
     const cancelledIds = new Set(cancelledHere);
     return {

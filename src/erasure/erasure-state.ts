@@ -2,7 +2,7 @@ import { DataSource } from 'typeorm';
 import { DAY_MS } from '../core/clock.js';
 import { ConfigError } from '../core/config.js';
 import { queryOne } from '../database/sql.js';
-import { readTombstones } from './erased-ids.js';
+import { readTombstones, toRequestIds } from './erased-ids.js';
 
 /**
  * The time for which backups are kept (docs/operations/backups.md#backup-retention). TOMBSTONE_FILE consists of blocks, one for
@@ -65,7 +65,7 @@ async function readFileState(requestIds: readonly string[], file: string, oldest
       has_old_blocks ||= at !== undefined && at < oldest;
       return true;
     });
-    const recordedIds = new Set(erased.flatMap(({ erasure_request }) => erasure_request));
+    const recordedIds = new Set(toRequestIds(erased));
     return { unrecorded: requestIds.filter((id) => !recordedIds.has(id)).length, has_old_blocks };
   } catch (error) {
     if (error instanceof ConfigError) return { unrecorded: null, has_old_blocks: false };

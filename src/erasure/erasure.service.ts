@@ -28,8 +28,14 @@ import {
   type ErasureView,
   type ErasureRow,
 } from './erasure.view.js';
-import { blocksById, isAboutAddress, type RecordedErasures, type ErasedIds } from './erased-ids.js';
-import { excludeReassigned, reapplyErasures } from './restored-data.js';
+import {
+  blocksById,
+  isAboutAddress,
+  toRequestIds,
+  type RecordedErasures,
+  type ErasedIds,
+} from './erased-ids.js';
+import { excludeReassigned, findKnownErasures, reapplyErasures } from './restored-data.js';
 
 /** The name of the job that carries out a request. */
 export const ERASURE_TASK = 'erasure';
@@ -242,8 +248,9 @@ export class ErasureService {
       const now = this.clock.now();
       await this.cancelWaiting(manager, cancelled);
       const hash = (email: string) => this.records.hashAddress(email);
-      await reapplyErasures(manager, erased, hash, now, taxRetentionYears);
-      const addresses = await findErasedAddresses(manager, erased, hash, now);
+      const isKnown = await findKnownErasures(manager, erased);
+      await reapplyErasures(manager, erased, hash, isKnown, now, taxRetentionYears);
+      const addresses = await findErasedAddresses(manager, erased, hash, isKnown, now);
       for (const address of addresses) await clearErasedAddress(manager, address, now);
       const openRequests = await queryRows<{ id: string; email: string }>(
         manager,
@@ -251,12 +258,7 @@ export class ErasureService {
            (select 1 from unnest($2::text[], $3::timestamptz[]) as erased (email, at)
             where erased.email = r.email and ${timeOfReturn('r.received_on', '$4')} < erased.at::date))
          for update`,
-        [
-          erased.flatMap(({ erasure_request }) => erasure_request),
-          addresses.map(({ email }) => email),
-          addresses.map(({ at }) => at),
-          now,
-        ],
+        [toRequestIds(erased), addresses.map(({ email }) => email), addresses.map(({ at }) => at), now],
       );
       for (const { id, email } of openRequests) {
         const recordedIds = toRowIds(erased.filter(({ erasure_request }) => erasure_request.includes(id)));

@@ -1,7 +1,7 @@
 import { EntityManager } from 'typeorm';
 import { execute, queryIds, queryRows } from '../database/sql.js';
 import { deleteAddressData, erasePersonalData, licenseTimeOfReturn, type RowIds } from './erase.js';
-import { blocksById, isAboutAddress, type ErasedIds } from './erased-ids.js';
+import { blocksById, isAboutAddress, toRequestIds, type ErasedIds } from './erased-ids.js';
 
 /**
  * Removes erased personal data that a restored backup contains again. A license or purchase that got its present address after the
@@ -12,10 +12,11 @@ export async function reapplyErasures(
   manager: EntityManager,
   erased: readonly ErasedIds[],
   hash: (email: string) => string,
+  isKnown: (block: ErasedIds) => boolean,
   at: Date,
   taxRetentionYears: number,
 ): Promise<void> {
-  const purchases = await lockRestoredPurchases(manager, erased, hash, at);
+  const purchases = await lockRestoredPurchases(manager, erased, hash, isKnown, at);
   const erasedLicenses = erased.flatMap((block) => block.license.map((id) => ({ id, at: block.at ?? null })));
   const licenses = await queryRows<RestoredRow>(
     manager,
@@ -49,9 +50,9 @@ async function lockRestoredPurchases(
   manager: EntityManager,
   erased: readonly ErasedIds[],
   hash: (email: string) => string,
+  isKnown: (block: ErasedIds) => boolean,
   now: Date,
 ): Promise<RestoredRow[]> {
-  const isKnown = await findKnownErasures(manager, erased);
   const blocks = blocksById(erased, ({ purchase }) => purchase);
   const purchases = await queryRows<RestoredRow & { email: string; license_since: Date | null }>(
     manager,
@@ -75,7 +76,7 @@ export async function findKnownErasures(
     manager,
     `select id from erasure_request where id = any($1) and honoured_at is not null
      union select erasure_request_id from repeated_erasure where erasure_request_id = any($1)`,
-    [erased.flatMap(({ erasure_request }) => erasure_request)],
+    [toRequestIds(erased)],
   );
   const knownIds = new Set(known);
   return ({ erasure_request }) => erasure_request.some((id) => knownIds.has(id));

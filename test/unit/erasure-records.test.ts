@@ -7,6 +7,7 @@ import { Config } from '../../src/core/config.js';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { identifyDatabase } from '../../src/erasure/database-identity.js';
 import { clearErasedAddress, findErasedAddresses } from '../../src/erasure/erased-addresses.js';
+import { findKnownErasures } from '../../src/erasure/restored-data.js';
 import { ErasureRecords } from '../../src/erasure/erasure-records.js';
 import {
   appendErased,
@@ -164,6 +165,9 @@ describe('addresses that a restore brought back', () => {
     return { manager: { query } as unknown as EntityManager, tables, repeated };
   }
 
+  const find = async (manager: EntityManager, blocks: readonly ErasedIds[]) =>
+    findErasedAddresses(manager, blocks, hash, await findKnownErasures(manager, blocks), NOON);
+
   test('are found in every table that has addresses, with the time of their latest erasure', async () => {
     const tables = ['license', 'purchase', 'session', 'one_time_code', 'mail_recipient', 'erasure_request'];
     const at = (i: number) => beforeNoon(1_000 * i);
@@ -175,7 +179,7 @@ describe('addresses that a restore brought back', () => {
       blockOf(`${table}@example.com`, at(i)),
       blockOf(`${table}@example.com`, at(i + 2)),
     ]);
-    expect(await findErasedAddresses(manager, blocks, hash, NOON)).toEqual(
+    expect(await find(manager, blocks)).toEqual(
       tables.map((table, i) => ({ email: `${table}@example.com`, at: at(i) })),
     );
     expect(recorded.tables).toEqual(tables);
@@ -192,13 +196,11 @@ describe('addresses that a restore brought back', () => {
       { ...idsWithoutOrigin, address: hash('ada@example.com') },
     ];
     const withoutNew = fakeManager(addresses, [knownRequest]);
-    expect(await findErasedAddresses(withoutNew.manager, blocks, hash, NOON)).toEqual([]);
+    expect(await find(withoutNew.manager, blocks)).toEqual([]);
     expect([withoutNew.tables, withoutNew.repeated]).toEqual([[], []]);
     const withNew = fakeManager(addresses, [knownRequest]);
     const allBlocks = [...blocks, blockOf('bob@example.com', NOON, newRequest)];
-    expect(await findErasedAddresses(withNew.manager, allBlocks, hash, NOON)).toEqual([
-      { email: 'bob@example.com', at: NOON },
-    ]);
+    expect(await find(withNew.manager, allBlocks)).toEqual([{ email: 'bob@example.com', at: NOON }]);
     expect(withNew.repeated).toEqual([[newRequest], NOON]);
   });
 
@@ -223,7 +225,7 @@ describe('addresses that a restore brought back', () => {
     const [first, last] = [license[0]!, license.at(-1)!];
     const { manager, tables } = fakeManager({ license });
     const blocks = [blockOf(last, NOON), blockOf(first, NOON)];
-    expect(await findErasedAddresses(manager, blocks, hash, NOON)).toEqual([
+    expect(await find(manager, blocks)).toEqual([
       { email: first, at: NOON },
       { email: last, at: NOON },
     ]);
