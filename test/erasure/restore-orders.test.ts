@@ -74,6 +74,18 @@ async function restart(database: { url: string }): Promise<Service> {
   return start(database);
 }
 
+/** Makes a backup, gives the license to Bob, and erases Ada. @returns the backup */
+async function backupThenHandOver(id: string): Promise<{ url: string }> {
+  const restored = await backup();
+  const service = await start(original);
+  clock.advance(HOUR_MS);
+  await service.setLicense(id, { email: BOB });
+  clock.advance(HOUR_MS);
+  await erase(service, ADA);
+  await waitForJobs(service);
+  return restored;
+}
+
 const emailOf = async (service: Service, id: string) =>
   (await service.sql('select email from license where id = $1', [id]))[0]?.['email'];
 const leaks = async (service: Service) => [...search.in((await everyRow(service.database)).join('\n'))];
@@ -129,13 +141,7 @@ describe('a license that got another holder after the backup and whose former ho
       let service = await start(original);
       const { id, license_key, token } = await createAdasLicense(service, transaction);
       await addPendingData(service);
-      const restored = await backup();
-      service = await start(original);
-      clock.advance(HOUR_MS);
-      await service.setLicense(id, { email: BOB });
-      clock.advance(HOUR_MS);
-      await erase(service, ADA);
-      await waitForJobs(service);
+      const restored = await backupThenHandOver(id);
       service = await restart(restored);
       expect(await leaks(service)).toEqual([]);
       expect((await service.heartbeat(token)).status).toBe(200);
@@ -272,14 +278,7 @@ describe('if a clock was ahead by a year when data was stored,', () => {
       await addPendingData(service);
       return created;
     });
-    const restored = await backup();
-    service = await start(original);
-    clock.advance(HOUR_MS);
-    await service.setLicense(id, { email: BOB });
-    clock.advance(HOUR_MS);
-    await erase(service, ADA);
-    await waitForJobs(service);
-    service = await restart(restored);
+    service = await restart(await backupThenHandOver(id));
     await waitForSentMails(service);
     expect(await leaks(service)).toEqual([]);
     expect((await service.heartbeat(token)).status).toBe(200);

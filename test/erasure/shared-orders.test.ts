@@ -51,6 +51,16 @@ async function backup({ url } = original): Promise<TestDatabase> {
   return copyDatabase(url);
 }
 
+/** Makes a backup, imports the order, erases Bob, and starts on the backup. */
+async function restoreAfterErasure(): Promise<{ running: Service; restored: TestDatabase }> {
+  await start(original);
+  const restored = await backup();
+  const before = await start(original);
+  await importRows(before, OF_BOB, OF_ADA);
+  await erase(before, BOB);
+  return { running: await start(restored), restored };
+}
+
 /** Imports rows, each with a key, an address and a transaction. @returns the report */
 async function importRows(beside: Pick<Service, 'databaseUrl' | 'dataDir'>, ...rows: string[]) {
   const terminal = Terminal.beside(beside);
@@ -159,12 +169,8 @@ describe('the erasure of one of two holders of an order', () => {
   });
 
   test('changes nothing of the other one who was imported again after a restore, at any later start', async () => {
-    await start(original);
-    const restored = await backup();
-    let running = await start(original);
-    await importRows(running, OF_BOB, OF_ADA);
-    await erase(running, BOB);
-    running = await start(restored);
+    const { running: first, restored } = await restoreAfterErasure();
+    let running = first;
     await importRows(running, OF_BOB, OF_ADA);
     const license = await signInAndActivateForAda(running);
     const replays = {
@@ -241,12 +247,7 @@ describe('the erasure of one of two holders of an order', () => {
   });
 
   test('lets a report of the payment processor issue no license to an erased buyer after a restore', async () => {
-    await start(original);
-    const restored = await backup();
-    let running = await start(original);
-    await importRows(running, OF_BOB, OF_ADA);
-    await erase(running, BOB);
-    running = await start(restored);
+    const { running } = await restoreAfterErasure();
     const report = { transaction_id: 'order-7', status: 'paid', email: BOB } as const;
     expect((await running.app.get(PurchasesService).record(report)).license_ids).toEqual([]);
     expect(await leaks(running)).toEqual([]);
