@@ -64,7 +64,10 @@ export const problemChecks: readonly Check[] = [
       const expected = CODES[code];
       // The contract allows new codes.
       if (!expected) return;
-      demand(problem.status === expected[0], `${describeAnswer(problem)}, and this code is ${expected[0]}.`);
+      demand(
+        problem.status === expected[0],
+        `${describeAnswer(problem)}, but this problem code has the status ${expected[0]}.`,
+      );
       demand(action === expected[1], `client_action of ${code} is ${action}, not ${expected[1]}.`);
     }),
   },

@@ -4,7 +4,7 @@
  * The layers, each with the places of its functions: packages, modules of Node, or folders of `dist`. The first that fits counts.
  */
 const LAYERS = [
-  ['signatures', /^node:internal\/crypto\/(sig|keys|hash)|^dist\/keys\/ed25519/],
+  ['signatures and hashes', /^node:internal\/crypto\/(sig|keys|hash)|^dist\/keys\/ed25519/],
   ['tokens: claims and text', /^dist\/(keys|activation\/token-response)/],
   ['garbage collection', /^\(garbage collector\)$/],
   ['PostgreSQL client', /^(pg|pg-[a-z]+|postgres-[a-z]+|typeorm)$|^dist\/database/],
@@ -24,7 +24,7 @@ const LAYERS = [
   ['Node: HTTP, sockets, timers', /./],
 ];
 /** Functions of Node work for the layer that calls them if it is one of these. Otherwise they are a layer of their own. */
-const CALLERS = new Set(['signatures', 'PostgreSQL client']);
+const CALLERS = new Set(['signatures and hashes', 'PostgreSQL client']);
 
 /**
  * @param profile the CPU profile of V8

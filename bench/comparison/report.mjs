@@ -133,7 +133,7 @@ function describeLayers(layersByKind, measurementsByKind) {
   return `## Where the time of the service goes
 
 Processor time for each response in microseconds, by layer: the time of the table above, divided as a CPU profile of another round
-says. The work of Node for signatures and for the database counts for those layers.
+says. The work of Node for signatures and hashes and for the database counts for those layers.
 
 ${table([
   ['layer', ...kinds.map((kind) => REQUEST_KINDS[kind].title)],

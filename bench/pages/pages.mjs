@@ -28,6 +28,7 @@ const TIMEOUT_MS = 120_000;
 /** The languages of the portal, each with the locale of a browser. */
 const LOCALES = { en: 'en-GB', de: 'de-DE', fr: 'fr-FR', ja: 'ja-JP' };
 
+/** The limits: the bytes of a page without and with the logo of the vendor, and the time until the page is usable. */
 const PORTAL_GOAL = { bytes: 30_000, bytesWithLogo: 30 * 1024, ms: 1_500 };
 const SUPPORT_GOAL = { ms: 2_000 };
 

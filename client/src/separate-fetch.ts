@@ -15,7 +15,7 @@ export const separateFetch: Fetch = async (url, { method, headers, body, signal 
   try {
     const request = requestOf(new URL(url), { method, headers, signal } as RequestOptions);
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      // The listener remains: an error after the response also ends its body, where it is read.
+      // The listener remains, so that an error after the response does not end the process. The reader of the body gets the error.
       request.on('response', resolve).on('error', reject);
       // A protocol that was not asked for (status 101) ends the connection without an error.
       request.on('close', () => reject(new Error('no response')));

@@ -35,7 +35,7 @@ interface Received {
 /** The result of a call without a complete and valid response. */
 export interface NoAnswer extends Received {
   kind: 'no_answer';
-  /** A fixed text, in one case with the status of the response, or an error code of the system; never received text. */
+  /** A fixed text (that of `invalidAnswer` also has the status), or an error code of the system; never received text. */
   reason: string;
 }
 
@@ -119,7 +119,8 @@ function checkBaseUrl(baseUrl: string): string {
   const url = new URL(baseUrl);
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url)))
     throw new Error('baseUrl must be https, or http on a loopback address');
-  // An empty query or fragment is in `href` alone, and would end the path of each call.
+  // `url.search` and `url.hash` are empty for a URL that ends with `?` or `#`, so `href` is tested. The path of a call would
+  // otherwise become a part of the query or of the fragment.
   if (url.username || url.password || /[?#]/.test(url.href))
     throw new Error('baseUrl must hold no credential, query or fragment');
   return url.href.replace(/\/+$/, '');

@@ -24,7 +24,7 @@ interface Row {
   readonly state: EventState;
   readonly attempts: number;
   readonly last_error: string | null;
-  /** Null unless the event is waiting. */
+  /** The time of the next attempt of a waiting event. Null before its first attempt, and for an event that does not wait. */
   readonly next_attempt_at: Date | null;
 }
 /** An event as the command line prints it. */
@@ -57,7 +57,8 @@ export async function listEvents(
 }
 
 /**
- * Lets the selected events be sent again, also delivered ones: with the same id, in their order, with all attempts.
+ * Lets the selected events be sent again, also delivered ones: with the same ids, in their order. Their attempts
+ * are counted from zero.
  * @returns the number of events
  */
 export async function resendEvents(

@@ -7,8 +7,8 @@ import type { Session } from '../http/sessions/sessions.js';
 /** A signed-in holder. A license key signs in to one license (`license_id`), a code to all licenses of an address (`email`). */
 export type Holder = Pick<Session, 'license_id' | 'email'> & { readonly session_id: string };
 
-// The session is read in the same statement, because a change of the address ends the sessions by license key. A license without an
-// address has no holder: the holder was erased, or a restore lost the address.
+// The session is read again in this statement: since the guard read it, a change of the address may have ended a session that began
+// with the license key. A license without an address has no holder: the holder was erased, or a restore lost the address.
 const IS_VISIBLE_TO_HOLDER = `l.email is not null
   and exists (select 1 from session s where s.id = $2 and (s.license_id = l.id or s.email = l.email))`;
 const SELECT_LICENSE = `select l.id, l.email from license l where l.id = $1 and ${IS_VISIBLE_TO_HOLDER}`;

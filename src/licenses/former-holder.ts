@@ -10,8 +10,9 @@ export const sinceCurrentHolder = (at: string): string => `coalesce(${at} > l.em
 
 /**
  * Deletes the sign-in codes of an address that a license had, if no license and no purchase has it any more: an erasure of the new
- * address could not find them, because a license does not keep its earlier addresses. A session of the earlier address stays. It
- * shows nothing, and ends within 12 hours.
+ * address could not find them, because a license does not keep its earlier addresses. The caller ends
+ * the sessions that began with the license key. A session that began with a code for the earlier address stays: it no longer shows
+ * this license, and ends within 12 hours.
  *
  * The codes are locked in a statement of their own: the last of several concurrent changes then sees the licenses as the others
  * left them.

@@ -6,7 +6,7 @@ import { ReleaseDecisions } from './release-decisions.js';
 import { findWaitingRequests } from './release-queue.js';
 import { DecisionRequest } from './release-requests.dto.js';
 import type { AuthenticatedStaff } from '../staff/identity/staff-identity.js';
-import { ChecksConfirmer, CurrentStaff, StaffGuard } from '../staff/identity/staff.guard.js';
+import { ChecksStaffIdHeader, CurrentStaff, StaffGuard } from '../staff/identity/staff.guard.js';
 
 /** The queue of release requests for staff (docs/contract.md#staff). */
 @Controller('support/api/release-requests')
@@ -36,7 +36,7 @@ export class ReleaseRequestsController {
   }
 
   @Post(':id')
-  @ChecksConfirmer()
+  @ChecksStaffIdHeader()
   @HttpCode(200)
   decide(
     @Param('id') id: string,

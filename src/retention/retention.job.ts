@@ -40,7 +40,8 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
       });
   }
 
-  // A run that takes longer ends with the process. Each step can be interrupted; the next run repeats it.
+  // A run that does not end within the wait of `waitAtShutdown` ends with the process. Each step can be interrupted; the next run
+  // repeats it.
   async beforeApplicationShutdown(): Promise<void> {
     await waitAtShutdown(this.whenIdle());
   }

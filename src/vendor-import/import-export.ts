@@ -93,11 +93,11 @@ class Importer<Row extends SourceRow> {
       this.#waiting[waiting] = { ...this.#waiting[waiting]!, row, license };
       return this.#counter.count('repeated');
     }
-    // Only the state of a purchase can be raised later.
+    // Without a transaction no purchase is stored, so there is no state that a later row could raise.
     if (earlier && license.transaction_id === null)
       return this.#refuse(
         row,
-        `this key is already in ${earlier.place}, with an earlier status: if that row was imported, change the license itself`,
+        `this key is already in ${earlier.place}, without the refund or dispute of this row: if that row was imported, change the status of the license`,
       );
     if (this.#waiting.push({ row, license, isLater: earlier !== undefined }) === BATCH_ROWS)
       await this.#store();

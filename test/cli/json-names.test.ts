@@ -19,7 +19,7 @@ Object.assign(publisher.env, {
 /** Runs each command with --json, some more than once. @returns the value that each printed last, by the name of the command */
 async function runEach(): Promise<Record<string, unknown>> {
   const printed: Record<string, unknown> = {};
-  // `publish` ends with 1, because the address of the tests serves nothing, and prints its value nevertheless.
+  // `publish` ends with 1, because nothing listens at PUBLIC_URL in the tests, but it prints its value.
   const run = async (...args: string[]): Promise<Run['json']> => {
     const { json, stderr } = await publisher.run([...args, '--json']);
     if (json === undefined) throw new Error(`mooring ${args.join(' ')}: ${stderr}`);

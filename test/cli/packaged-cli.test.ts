@@ -101,7 +101,7 @@ test('the packaged file makes a key, signs, verifies and publishes a version wit
   expect((await run(['manifest', 'show', '--json'])).json).toMatchObject({ version: '1.0.0' });
 });
 
-test('the packaged file reads no setting of the service, as the jobs of a pipeline have in their environment', async () => {
+test('the packaged file ignores settings of the service, which a CI job may have in its environment', async () => {
   const first = await machine.sign('1.0.0', '--first', '--public-key', machine.two);
   const env = {
     DATABASE_URL: 'mysql://127.0.0.1/other',

@@ -112,7 +112,7 @@ export const REFUSAL_FAULTS: readonly FaultCase[] = [
     'Each code has the status and the client_action of the contract',
   ],
   [
-    'has the member errors in a refusal with license_not_found',
+    'adds a member "errors" to a refusal with license_not_found',
     changeJson(withCode('license_not_found'), (json) => void (json['errors'] = [])),
     'Only invalid_request has errors, each with pointer and detail',
   ],

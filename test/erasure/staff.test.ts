@@ -11,7 +11,10 @@ import { whileGone, whileLocked } from '../support/tables.js';
 
 const ERASURES = '/support/api/erasures';
 const REASON = 'Asked by phone.';
-/** Far in the future, so that no job of a holder's request is due: the job queue uses the database's clock. */
+/**
+ * Far in the future: the job queue uses the database's clock, so no job of a holder's request is due. A request of staff is queued
+ * without a time, so its job runs at once.
+ */
 const NOON = '2096-02-10T12:00:00Z';
 
 const service = await Service.start({ clock: new FakeClock(NOON) });

@@ -33,7 +33,7 @@ test('a browser that has the present response is not sent it again, except in an
   expect((await again({ 'accept-language': 'fr' })).json.tag).toBe('fr');
 });
 
-test('the texts of a version may be kept for a year, and those of another version for five minutes', async () => {
+test('texts may be cached for a year if the request names their current version, and otherwise for five minutes', async () => {
   const { languages } = (await read('/languages')).json as { languages: { tag: string; version: string }[] };
   const { version } = languages.find(({ tag }) => tag === 'ja')!;
   const cacheControl = async (v: string) =>

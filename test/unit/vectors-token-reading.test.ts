@@ -57,7 +57,8 @@ test('if the application ships token keys, jose and the reference client accept 
     key: createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' }),
   }));
   // Cases without shipped keys or without claims are left out. So are signatures in another encoding, which jose accepts, and
-  // tokens that are not believed because of their times. Jose ignores the times, and gets the public keys of all signers here.
+  // tokens of keys that are not shipped, which the client does not believe because of their times. Jose ignores the times, and
+  // gets the public keys of all signers here.
   const compared = cases.filter(
     ({ name, token_keys, expected }) =>
       token_keys.length > 0 &&

@@ -13,7 +13,7 @@ import { messages } from './messages.js';
 
 interface ActiveProps {
   readonly activation: HolderActivation;
-  /** Whether the filter finds it. Another one is only printed. */
+  /** Whether the row is shown on the screen: the filter finds it, or it is this machine. A printed page has all rows. */
   readonly isFound: boolean;
   /** How many machines the holder may still release without support. */
   readonly releasesLeft: number;

@@ -158,8 +158,8 @@ def _check_fix_problem(test: ComputerTest, code: str) -> None:
 
 
 @for_each([(f"{name}: confirms nothing", name) for name in WRONG_SHAPES], _check_wrong_shape, "shape")
-@for_each([(f"{name}: is a retry, and its code is reported", name) for name in RETRY_PROBLEMS], _check_retry_problem, "retry")
-@for_each([(f"{name}: is a bug of the client", name) for name in FIX_PROBLEMS], _check_fix_problem, "fix")
+@for_each([(f"{name}: the application continues, and the code is reported", name) for name in RETRY_PROBLEMS], _check_retry_problem, "retry")
+@for_each([(f"{name}: the heartbeat is repeated once without telemetry, and the application continues", name) for name in FIX_PROBLEMS], _check_fix_problem, "fix")
 class Answers(ComputerTest):
     """Answers of another shape, problems, a closed port, a wrong clock, and a stop"""
 

@@ -30,7 +30,8 @@ export async function doctor(_options: unknown, command: Command): Promise<void>
 /** Reads the settings as the service does. @returns undefined if one is wrong */
 async function readSettings(report: Report): Promise<Config | undefined> {
   try {
-    // A service that runs in development has taken the first free port, which is the one to check.
+    // Without PORT, a service in development takes the first free port. While it runs, that port is not free any more, but it is
+    // still the port to check. Therefore a port on which Mooring answers is usable too.
     const isUsable = async (port: number, host: string) =>
       (await isFree(port, host)) || isMooringAt(host, port);
     const config = new Config(await withFreePort(process.env, isUsable));

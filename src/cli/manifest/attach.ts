@@ -64,10 +64,14 @@ function withKeyId(
 ): ManifestSignature {
   const signature = readSignature(bytes);
   if (signature === null)
-    throw new CommandError(`${file} is not an Ed25519 signature: 64 bytes, as they are or in base64.`);
+    throw new CommandError(
+      `${file} is not an Ed25519 signature. It must have 64 bytes, as raw bytes or as base64 or base64url text.`,
+    );
   const key = keys.find((key) => verifyText(key, signed, signature));
   if (key) return { key_id: thumbprint(key), signature };
-  throw new CommandError(`The signature in ${file} was not made with a given key, or it signs other bytes.`);
+  throw new CommandError(
+    `The signature in ${file} fits no key of --public-key or of the settings, or it signs other bytes.`,
+  );
 }
 
 /** Reads a signature: raw bytes (openssl, PKCS#11), or base64 or base64url text (cloud key services); null if it is neither. */

@@ -28,8 +28,8 @@ interface SignOptions extends SigningOptions, AttachOptions {
 }
 
 /**
- * `manifest sign`: signs a new version, or with --prepared and --attach completes a manifest that --prepare wrote. With --first,
- * or with a file or URL as --previous, it needs no database.
+ * `manifest sign`: signs a new version, or with --prepared and --attach completes a manifest that --prepare wrote. It needs no
+ * database with --first, with a file or URL as --previous, or if PUBLIC_URL serves the live manifest.
  */
 export async function sign(options: SignOptions, command: Command): Promise<void> {
   if (options.prepared !== undefined || options.attach) return attachSignatures(options, command);

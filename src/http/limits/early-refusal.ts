@@ -48,7 +48,7 @@ export function refuseEarly(server: Server, { mayRefuse, refusal }: EarlyRefusal
   });
 }
 
-// Reads until a heartbeat is complete, or until the bytes show that this is no heartbeat. If `decide` returns false, the connection
+// Reads until a heartbeat is complete, or until the bytes show that the parser must read this request. If `decide` returns false, the connection
 // is parsed, as if nothing had been read.
 function readHeartbeat(
   socket: Socket,
@@ -77,8 +77,8 @@ function readHeartbeat(
     received += chunk.toString('latin1');
     const total = lengthOf(received);
     if (total === undefined) end(false);
-    // The connection may already be closed, because the client has given up. The next turn of the event loop reads that, and the
-    // request then needs no answer, which would take far longer than the turn.
+    // If the client has given up, its connection is already closed, and the next turn of the event loop notices that. It is worth
+    // waiting for this turn, because an answer that nobody reads would take far longer.
     else if (received.length >= total && !isComplete) {
       isComplete = true;
       setImmediate(() => setImmediate(() => end(true)));
@@ -89,7 +89,8 @@ function readHeartbeat(
 
 const ignore = () => undefined;
 
-// Returns the length of the heartbeat that begins with these bytes, as far as it is known; undefined if they are no heartbeat.
+// Returns the length of the heartbeat that begins with these bytes: Infinity until its headers are complete, and undefined for a
+// request to leave to the parser, which is another request, one of 16 KiB or more, or one without a content-length.
 function lengthOf(received: string): number | undefined {
   const begins = received.slice(0, BACKGROUND_REQUEST.length);
   if (!BACKGROUND_REQUEST.startsWith(begins)) return undefined;

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Problem } from '../problems/problem.js';
 import { SECURITY_HEADERS } from './security-headers.js';
 
-/** Returns the headers of a problem whose response does not pass Fastify. */
+/** Returns the headers of a problem whose response is written without Fastify. */
 export const problemHeaders = (refusal: Problem, body: string) => ({
   ...SECURITY_HEADERS,
   ...refusal.headers,

@@ -126,7 +126,7 @@ export function alsoAvailable(newMinimum: string | null, previous: ManifestConte
 function isManifestSignature(value: unknown): value is ManifestSignature {
   if (!isObject(value)) return false;
   const { key_id, signature } = value;
-  // A command shows all key ids, also those of keys that it does not know.
+  // The form of every key id is checked, because `manifest verify` prints the ids, also those of keys that are not trusted.
   const isId = typeof key_id === 'string' && isThumbprint(key_id);
   return isId && typeof signature === 'string' && isSignature(signature);
 }

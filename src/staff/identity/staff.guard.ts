@@ -23,7 +23,7 @@ export const SessionOnly = Reflector.createDecorator<object>();
  * happen because all tabs of a browser share one session, and the support page sends a release some seconds after its
  * confirmation.
  */
-export const ChecksConfirmer = Reflector.createDecorator<object>();
+export const ChecksStaffIdHeader = Reflector.createDecorator<object>();
 
 /** Authenticates staff by session or staff token. Each staff controller uses this guard. */
 @Injectable()
@@ -49,7 +49,7 @@ export class StaffGuard implements CanActivate {
       throw problem('sign_in_required', {}, { 'www-authenticate': 'Bearer' });
     }
     if (this.reflector.get(AdminOnly, route) && staff.role !== 'admin') throw problem('forbidden');
-    const confirmedBy = this.reflector.get(ChecksConfirmer, route) && request.headers['staff-id'];
+    const confirmedBy = this.reflector.get(ChecksStaffIdHeader, route) && request.headers['staff-id'];
     if (confirmedBy !== undefined && confirmedBy !== staff.id) throw problem('another_person');
     request.staff = staff;
     return true;

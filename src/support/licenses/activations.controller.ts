@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Param, Post, UseGuards } from '@nestjs/common';
 import { releasedView, ReleaseService } from '../../releases/release.service.js';
 import type { AuthenticatedStaff } from '../../staff/identity/staff-identity.js';
-import { ChecksConfirmer, CurrentStaff, StaffGuard } from '../../staff/identity/staff.guard.js';
+import { ChecksStaffIdHeader, CurrentStaff, StaffGuard } from '../../staff/identity/staff.guard.js';
 import { ReasonRequest } from '../../audit/reason.dto.js';
 
 /** Releases of activations by staff (docs/contract.md#staff). */
@@ -11,7 +11,7 @@ export class ActivationsController {
   constructor(private readonly releases: ReleaseService) {}
 
   @Post(':id/release')
-  @ChecksConfirmer()
+  @ChecksStaffIdHeader()
   @HttpCode(200)
   async release(
     @Param('id') id: string,

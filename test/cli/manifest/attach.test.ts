@@ -85,7 +85,7 @@ describe('--attach', () => {
     expect(JSON.parse(readFileSync(terminal.file('both.json'), 'utf8'))).toEqual(document);
   });
 
-  test('refuses a signature that was not made with a given key over exactly these bytes', async () => {
+  test('refuses a signature that was not made over exactly these bytes, with a key of --public-key or of the settings', async () => {
     writeFileSync(terminal.file('other'), bytes.replace('1.0.0', '1.0.1'));
     const ofOther = writeSignature('other.sig', 'other');
     writeSignature('untrusted.sig', 'prepared', 'untrusted.pem');
@@ -94,7 +94,7 @@ describe('--attach', () => {
     writeFileSync(terminal.file('with-line-end'), `${bytes}\n`);
     writeSignature('with-line-end.sig', 'with-line-end');
     const wrongKeyOrBytes = (file: string) =>
-      `The signature in ${file} was not made with a given key, or it signs other bytes.\n`;
+      `The signature in ${file} fits no key of --public-key or of the settings, or it signs other bytes.\n`;
     const notASignature = (file: string) =>
       new RegExp(`^${file} is not an Ed25519 signature: 64 bytes, as they are or in base64\\.\\n$`, 'i');
     const refusals: [sentence: string | RegExp, code: number, files: string[], prepared?: string][] = [

@@ -1,7 +1,7 @@
 /**
- * Lets a text that the page changes be seen while a browser translates the page. A browser such as Chrome has then replaced the
- * text by a `font` element with its translation, which would stay as it is. The changed text takes its place again, and is
- * translated too.
+ * Shows a changed text also while the browser translates the page. Chrome replaces a text node by a `font` element with its
+ * translation. When the page changes the removed node, this function puts the node back in place of the `font` element, and the
+ * browser translates it again.
  */
 export function followTranslation(): void {
   /** The translation of each text that was replaced. */
@@ -10,7 +10,7 @@ export function followTranslation(): void {
     for (const { target, addedNodes, removedNodes, previousSibling } of records) {
       translations.get(target)?.replaceWith(target);
       for (const removed of removedNodes) {
-        // It was put either in the place of the text, or before the text.
+        // The browser inserts the translation in the step in which it removes the text, or earlier, directly before the text.
         const translation = addedNodes[0] ?? previousSibling;
         if (translation?.nodeName !== 'FONT') continue;
         translations.set(removed, translation as ChildNode);

@@ -29,7 +29,7 @@ export function HolderView({ id, list }: Props) {
   const show = (change: Partial<LicenseListQuery>) =>
     (location.hash = holderHref(id, { ...list, cursor: '', ...change }));
   useEffect(() => {
-    // A link to another part of the list is removed with the part that it belongs to, and with it the focus.
+    // The links "next" and "first" are removed while the next page of the list loads. If one of them had the focus, it is lost.
     if (document.activeElement === document.body) moveFocus(document.querySelector('h1'));
   }, [list.cursor]);
   return (

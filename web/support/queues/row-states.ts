@@ -2,8 +2,8 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Decision } from '../types.js';
 
 /**
- * What a row shows: a release that waits for its undo time, a decision that was carried out until the views are loaded again, or
- * one that failed, with the reason that was typed.
+ * What a row shows: a release that can still be undone; a decision that was sent, until the views are loaded again; or a decision
+ * that failed, with the error and the reason that was typed.
  */
 export type RowState =
   Decision | { readonly failed: Decision; readonly error: string; readonly reason: string };
@@ -39,6 +39,7 @@ export function useRowStates(): ReadonlyMap<string, RowState> {
   return current;
 }
 
+/** Whether the row shows a decision that waits, is being sent or was carried out, and not one that failed. */
 export const isPending = (state: RowState | undefined): state is Decision => typeof state === 'string';
 
 /**

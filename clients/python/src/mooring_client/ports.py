@@ -15,13 +15,14 @@ from .transport import Wait, wait_for_end
 
 @dataclass(frozen=True)
 class Ports:
-    """Tests, and ports to other platforms, replace a part of it."""
+    """The parts of the computer that the client uses. Tests and adaptations to other platforms replace some of them."""
 
     clock: Clock = field(default_factory=SystemClock)
     timers: Timers = field(default_factory=ThreadTimers)
     storage: Optional[StateStorage] = None
     """Replaces `state_file`."""
     wait: Wait = wait_for_end
+    """Waits until a call has ended or its time limit has passed, and returns whether the call has ended."""
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     random: Callable[[], float] = random.random
     """Returns a number from 0 to below 1."""

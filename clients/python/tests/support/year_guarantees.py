@@ -85,7 +85,8 @@ def _check_pace(previous_heartbeat: Attempt, previous_call: Attempt, heartbeat: 
     is_repetition = before is not None and before.action == "fix" and before.telemetry is not None and not has_telemetry
     if is_repetition and gap <= _CALLS_TIMEOUT_MS:
         return
-    # The delay counts from the last answer: to the heartbeat, or to the activation that this answer asked for.
+    # The retry-after is that of the last answer: to the heartbeat, or to the activation that this answer asked for. The gap is
+    # measured from the previous heartbeat, so it is never shorter than the delay.
     asked = previous_call.received.retry_after_seconds if previous_call.received else None
     if heartbeat.status == "needs_network":
         if gap < 30 * SECOND:
