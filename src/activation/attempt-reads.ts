@@ -16,7 +16,7 @@ const SELECT_ATTEMPT = `
   left join purchase p on p.id = l.purchase_id`;
 
 // Adds `machines_in_use` to the found attempts. It is counted once for each license, because the machines of a large license may
-// all activate again in the same second, and not for a new machine, for which `activate_machine` counts.
+// all activate again in the same second. For a machine without an active activation it may be null: `activate_machine` counts then.
 const countMachines = (found: string) => `
   with attempt as materialized (${found}), in_use as (
     select license_id, (select count(*)::int from activation where license_id = l.license_id and ended_at is null) as machines_in_use
