@@ -64,7 +64,7 @@ export class BufferedOutput {
     this.#writeInProgress = this.#send(lines).finally(() => {
       this.#writeInProgress = undefined;
       if (lines.buffer.byteLength === BLOCK_BYTES) this.#reusable = Buffer.from(lines.buffer);
-      // With a timer, the lines that came during the write are still collected.
+      // Lines that were added during the write wait for their timer. Without a timer, `flush` was already called for them.
       if (this.#full.length > 0 || !this.#timer) this.flush();
     });
   }

@@ -8,7 +8,7 @@ export class ConfigError extends Error {}
 export class SettingsError extends ConfigError {
   readonly sentences: readonly string[];
 
-  // No parameter property, because programs of tests run this file uncompiled, and Node's removal of types refuses these.
+  // No parameter property, because test programs run this file uncompiled, and Node's type stripping does not support them.
   constructor(sentences: readonly string[]) {
     super(sentences[0]);
     this.sentences = sentences;

@@ -17,8 +17,8 @@ export function tryKernelLock(file: string): (() => void) | null {
   try {
     // Node refuses the mode `off`, and then SQLite would write a journal beside the file, which fails on a full disk.
     lock.exec('pragma journal_mode = memory; begin exclusive');
-    // SQLite opens a file that it cannot write for reading, and its exclusive lock then excludes no process. The file is not opened
-    // to check this, because closing it would release the locks of this process.
+    // If SQLite may not write the file, it opens it read-only, and its exclusive lock then excludes no process. The check does not
+    // open the file, because closing it again would release the locks of this process.
     accessSync(file, constants.W_OK);
   } catch (error) {
     lock.close();

@@ -8,8 +8,8 @@ const MAX_REMEMBERED = 100;
 
 /**
  * Logs what a library prints. The text is not logged, because it may contain personal data: a line has the source, and the fields
- * of a printed error or else the place that printed. While the database is unavailable, a library may print the same hundreds of
- * times. Equal output is therefore logged once a minute, with the number of times that it was left out before.
+ * of the printed error or, without an error, the stack frames of the call. While the database is unavailable, a library may print
+ * the same hundreds of times. Equal output is therefore logged once a minute, with the number of times that it was left out before.
  */
 export class LibraryOutput {
   readonly #remembered = new Map<string, { readonly loggedAt: number; leftOut: number }>();

@@ -104,8 +104,8 @@ export class AppLogger implements LoggerService {
   }
 
   error(message: unknown, ...rest: unknown[]): void {
-    // A start that fails on a wrong setting, or on a port that cannot be used, prints a sentence about it. Nest passes a
-    // ConfigError for the setting, and a text for the port.
+    // Two errors of the start are not logged, because the program prints a sentence about each: a wrong setting, for which Nest
+    // passes a ConfigError, and a port that cannot be used, for which it passes a text.
     if (message instanceof ConfigError || (typeof message === 'string' && rest.at(-1) === 'NestApplication'))
       return;
     this.#pino.error({ context: String(rest.at(-1)), ...errorFields(message) }, 'framework error');

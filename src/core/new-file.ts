@@ -3,7 +3,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /**
- * Writes a new file completely, or leaves none: with an incomplete file, as on a full disk, the next attempt would be refused.
+ * Writes a new file completely, or leaves none: an incomplete file, such as on a full disk, would make the next attempt fail.
  * @throws Error with the code EEXIST if the file exists
  */
 export async function writeNewFile(file: string, data: string | Buffer, mode = 0o666): Promise<void> {

@@ -99,7 +99,7 @@ export function publicKeys(name: string, text: string): string[] {
   throw new ConfigError(`${name} must be Ed25519 public keys in base64url, separated by commas.`);
 }
 
-/** Refuses one port for the metrics and for the service. A port of 0 is any free one. @throws ConfigError */
+/** Refuses the same port for metrics and service, except 0, with which each gets a free port. @throws ConfigError */
 export function requireOtherPort(metricsPort: number | undefined, port: number): void {
   if (port !== 0 && metricsPort === port) throw new ConfigError('METRICS_PORT must differ from PORT.');
 }

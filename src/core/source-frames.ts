@@ -28,7 +28,7 @@ function mapOf(url: string): SourceMap | undefined {
   return maps.get(url);
 }
 
-/** Reads a source map. @returns undefined if the file is missing or is no map, because an error must be logged in any case */
+/** Reads a source map. @returns undefined if the file is missing or is no map: frames are then logged with their built positions */
 function readMap(url: string): SourceMap | undefined {
   try {
     return new SourceMap(JSON.parse(readFileSync(fileURLToPath(url), 'utf8')));

@@ -9,7 +9,7 @@ export function characterCount(text: string): number {
 }
 
 /**
- * Whether a text is longer than any form of a text that has at most `max` characters in NFC: NFC composes at most six units to one
+ * Whether a text is so long that it has more than `max` characters in NFC too: NFC composes at most six UTF-16 units to one
  * character. Check it before normalization, whose time grows with the square of the number of combining marks.
  */
 export const exceedsAnyForm = (text: string, max: number) => text.length > 6 * max;
@@ -23,7 +23,7 @@ const INVISIBLE_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}]|(?!\u200C|\u200D|[\u{E0020}-\
 /** Returns a text that a person typed in one line, in NFC, without invisible characters and without spaces at its ends. */
 export const visibleLine = (text: string) => text.replace(INVISIBLE_CHARACTERS, '').normalize('NFC').trim();
 
-/** Returns a text with escapes such as `\u{1b}` for invisible characters, which could change what else a terminal shows. */
+/** Returns a text with escapes such as `\u{1b}` for invisible characters, which could change how a terminal shows the rest. */
 export const escapeInvisible = (text: string) =>
   text.replace(INVISIBLE_CHARACTERS, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
 
