@@ -35,9 +35,9 @@ const SESSION_SETTINGS = '-c timezone=UTC -c default_transaction_isolation=read\
 // Requests read few rows. For a column without statistics (docs/decisions/0009) the planner expects one row in two hundred. In
 // a table of millions of rows it would therefore use parallel workers or JIT compilation.
 const REQUEST_SETTINGS = `${SESSION_SETTINGS} -c jit=off -c max_parallel_workers_per_gather=0`;
-// Jobs and commands may take long, also while a receiver of events answers, so limits of the database or the role do not apply. A
-// limit that a pool sets itself does. PostgreSQL detects within a minute that the host of an instance has disappeared. Other
-// instances take over its jobs and locks.
+// A job or a command may take long, and a transaction waits while the receiver of events answers, so the limits of the database or
+// the role are turned off. A pool may still set limits of its own (`jobsPool`). With the keepalive settings PostgreSQL detects
+// within a minute that the host of an instance has disappeared, and ends its sessions. Other instances then get its jobs and locks.
 const NO_LIMITS = '-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0';
 const BACKGROUND_SETTINGS = `${SESSION_SETTINGS} ${NO_LIMITS} -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3`;
 
@@ -155,7 +155,7 @@ export function jobsPool(databaseUrl: string, max: number): pg.Pool {
     connectionString: url,
     max,
     application_name: 'mooring (jobs)',
-    // A statement may wait for the connection until another one ends by its own limit.
+    // A statement may have to wait for a connection until the statement that uses it reaches its time limit.
     connectionTimeoutMillis: JOBS_TIMEOUTS_MS.silence + 1_000,
     statement_timeout: JOBS_TIMEOUTS_MS.statement,
     keepAlive: true,

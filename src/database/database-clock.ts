@@ -20,8 +20,7 @@ export class TimeUncertain extends Error {
  * of the service has not jumped ahead. If both run on one machine, a jump affects both clocks. The clock of the database is read
  * each time, because a clock may jump at any time.
  * @param at the time on which the caller's decision is based. It is compared instead of the current time, because the clock may
- * have
- *   been set right since then
+ *   have been set right since then
  */
 export async function isTimeCertain(clock: Clock, database: SqlConnection, at: Date): Promise<boolean> {
   if (clock.hasJumpedAhead()) return false;

@@ -156,7 +156,7 @@ export class DatabaseHosts {
     for (const listener of this.#listeners) listener(previous.host.address, next.host.address, next.timeline);
   }
 
-  /** Takes a new connection into account. @throws Error if its server may not be used */
+  /** Registers a new connection, whose server gave this answer. @throws Error if its server may not be used */
   accept(connection: Connection, address: string, answer: HostAnswer): void {
     const known = this.#known;
     const role = roleOf({ answer }, known);

@@ -5,8 +5,8 @@ export const JOBS_TIMEOUTS_MS = {
   /** The duration of a statement; then the database cancels it. */
   statement: 10_000,
   /**
-   * The wait for any byte from the database during a statement; then the connection is destroyed. `listen` ends at once, so the
-   * silence after it is not limited.
+   * The wait for any byte from the database during a statement; then the connection is destroyed. The statement `listen` ends at
+   * once, so the wait for notifications after it has no limit.
    */
   silence: 11_000,
 };

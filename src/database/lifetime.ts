@@ -8,8 +8,8 @@ const isAhead = (time: string, at: string) =>
   `${time} > ${at}::timestamptz + interval '${CLOCK_TOLERANCE_MS} milliseconds'`;
 
 /**
- * `isAhead` by the clock of the database too, for what cannot be undone: if the clock of the service is behind, a right time is not
- * ahead.
+ * As `isAhead`, but the stored time must be ahead of the clock of the database too. It is for decisions that cannot be undone: if
+ * only the clock of the service is behind, a correct time does not count as ahead.
  */
 export const isAheadOfBothClocks = (time: string, at: string) =>
   isAhead(time, `greatest(${at}::timestamptz, now())`);

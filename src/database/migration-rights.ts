@@ -46,8 +46,8 @@ export async function requireMigrationRights(dataSource: DataSource, databaseUrl
 }
 
 /**
- * As `connectionRefusal`; for a role that owns the database, and not its tables or its schema, the error names the command that
- * helps.
+ * As `connectionRefusal`. If the role owns the database but lacks rights on its schema or tables, the error names the command that
+ * corrects this.
  * @returns null for any other error
  */
 export async function databaseRefusal(error: unknown, databaseUrl: string): Promise<ConfigError | null> {

@@ -14,7 +14,7 @@ const NO_TRANSACTION = '-- no-transaction';
 
 /** The interval at which a start looks whether another instance has completed the migrations. */
 const LOCK_INTERVAL_MS = 100;
-/** A start that has looked this often says that it waits. */
+/** After this many attempts to get the lock, a start prints that it waits. */
 const ATTEMPTS_BEFORE_MESSAGE = 10;
 
 /** Checks a migrated database. */

@@ -56,9 +56,9 @@ export async function execute(connection: SqlConnection, sql: string, parameters
 }
 
 /**
- * SQL for a parameter that is an array, such as `$1`, in a prepared statement. For a plain parameter, a plan for the elements of
- * this execution seems cheaper to PostgreSQL than one for an array of unknown length, so it plans each execution again, which takes
- * longer than the execution. In a subquery it does not count the elements, and keeps one plan.
+ * SQL for a parameter that is an array, such as `$1`, in a prepared statement. With a plain parameter PostgreSQL plans each
+ * execution again, because a plan for the known number of elements seems cheaper to it than its generic plan. The planning takes
+ * longer than the execution. In a subquery it does not know the number of elements, and keeps the generic plan.
  */
 export const elementsOf = (parameter: string) => `array(select unnest(${parameter}))`;
 

@@ -5,9 +5,9 @@ const DEFAULT_PORT = 3000;
 const MAX_ATTEMPTS = 100;
 
 /**
- * Returns the environment with the port to use. A PORT of 0 becomes a free port that is already known here, because the default of
- * PUBLIC_URL contains it. Unless NODE_ENV is `production`, a missing PORT becomes the first usable port from 3000 to 3099; if there
- * is none, it stays missing. Another PORT is not changed.
+ * Returns the environment with the port to use. A PORT of 0 is replaced by the number of a free port, because the default of
+ * PUBLIC_URL contains the number. Unless NODE_ENV is `production`, a missing PORT becomes the first usable port from 3000 to 3099;
+ * if there is none, it stays missing. Another PORT is not changed.
  */
 export async function withFreePort(
   environment: Environment,

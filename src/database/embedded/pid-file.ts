@@ -24,8 +24,9 @@ export function readPidFile(cluster: string): PidFile | null {
 }
 
 /**
- * Writes the id of this process into a pid file whose process is not a server of this data directory, so that a new server can
- * start. PostgreSQL ignores the id of its parent process, but still checks that the shared memory named in the file is unused.
+ * Writes the id of this process into a stale pid file. PostgreSQL does not start while another program has the process id in the
+ * file. It ignores the id of its parent process, which is this one, but still checks that the shared memory named in the file is
+ * unused.
  */
 export function replaceStalePid(cluster: string): void {
   const file = join(cluster, 'postmaster.pid');
