@@ -25,8 +25,9 @@ export const PURCHASE_IDS_BY_EMAIL =
   'select id from purchase where email = $1 union select purchase_id from license where email = $1';
 
 /**
- * SQL for the time of a row in a comparison with an erasure: a row with a later time belongs to a customer who returned. A time
- * that is over an hour ahead was written by a clock that was ahead, so it shows no return, and counts as earlier than each erasure.
+ * SQL for the time of a row, to compare with the time of an erasure: a row with a later time belongs to a customer who returned
+ * after the erasure. A time that is over an hour ahead was written by a clock that was ahead, so it proves no return, and counts as
+ * earlier than each erasure.
  * @param now the placeholder of the present time, such as `$2`
  */
 export const timeOfReturn = (time: string, now: string) =>
@@ -37,8 +38,9 @@ export const licenseTimeOfReturn = (now: string) =>
   timeOfReturn('coalesce(l.email_since, l.created_at)', now);
 
 /**
- * An SQL condition: the purchase `p` is erased with the address ($1). A purchase of several licenses is not erased while its buyer,
- * another person, has one of them. Any other address in its row is removed, because it may be a former address of the same person.
+ * An SQL condition for a purchase `p` of PURCHASE_IDS_BY_EMAIL: it is erased with the address ($1). It is not erased if its row has
+ * another address that also has a license of the purchase, because this buyer is another person. Another address without such a
+ * license is removed with the purchase, because it may be a former address of the same person.
  */
 const IS_ERASED_PURCHASE =
   'not exists (select 1 from license where purchase_id = p.id and email = p.email and email <> $1)';

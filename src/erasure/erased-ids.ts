@@ -25,7 +25,7 @@ export const toRequestIds = (blocks: readonly ErasedIds[]): string[] =>
 
 /**
  * Whether a block that names a purchase is about the address with this keyed hash: a purchase of several licenses may have other
- * holders. A block of a version before docs/decisions/0024 has no address, and counts for each.
+ * holders. A block of a version before docs/decisions/0024 has no address, and is taken to be about every address.
  */
 export const isAboutAddress = ({ address }: ErasedIds, hash: string): boolean =>
   address === undefined || address === hash;

@@ -60,8 +60,8 @@ export class ErasureRecords {
     const { lineage, since } = await identifyDatabase(database, this.clock.now());
     const { erased, cancelled } = await readTombstones(
       this.config.tombstoneFile,
-      // A block of a version before docs/decisions/0024 names no database, and is used. So is a block from before `since`: this
-      // database may be restored from a backup that is older than a failover, which gave its writer an id of its own.
+      // A block of a version before docs/decisions/0024 names no database, and is used. A block from before `since` is used too:
+      // after a failover the promoted database gets an id of its own, which a restored backup from before the failover lacks.
       ({ database: writer, at }) => !writer || lineage.has(writer) || (at !== undefined && at < since),
     );
     const cancelledHere = await queryIds(

@@ -42,9 +42,10 @@ export async function reapplyErasures(
 }
 
 /**
- * Locks the purchases that contain erased personal data again. This may also be an earlier address of the erased person, so any
- * address counts that is older than the erasure. Another address is later if this database knows the erasure, or if a license of
- * the purchase got it later: then it is that of another holder, whose import `wasErasedFor` permits.
+ * Locks the purchases that contain erased personal data again: the erased address, or another address that is older than the
+ * erasure, because that may be an earlier address of the erased person. Another address is newer than the erasure if this database
+ * has already carried out or repeated the erasure (`isKnown`), or if a license of the purchase got the address after the erasure. A
+ * newer address belongs to another holder, whose import `wasErasedFor` permits.
  */
 async function lockRestoredPurchases(
   manager: EntityManager,
@@ -67,7 +68,7 @@ async function lockRestoredPurchases(
   });
 }
 
-/** Finds the erasures that this database has carried out or repeated. @returns whether that of a block is one of them */
+/** Finds the erasures that this database has carried out or repeated. @returns a function: whether a block is of such an erasure */
 export async function findKnownErasures(
   manager: EntityManager,
   erased: readonly ErasedIds[],
