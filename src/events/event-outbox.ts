@@ -17,7 +17,7 @@ const orderingIdOf = (alias: string) =>
 
 // The first waiting event of each license, if it is due. An attempt that is planned for after $3 was planned by a clock that was
 // ahead, so it is due as well (`pauseLimitMs`). The lock lasts until the end of the transaction: other instances skip an event that
-// is being sent, and those behind it are not the first. If the instance is killed, its lock ends with its connection.
+// is being sent, and do not select the later ones of its license. If the instance is killed, its lock ends with its connection.
 const CLAIM = `
   select position, id, type, data, occurred_at, attempts from outgoing_event e
   where ${IS_WAITING} and (next_attempt_at is null or next_attempt_at <= $1 or next_attempt_at > $3) and not exists (
