@@ -24,8 +24,8 @@ const CONTENT_SECURITY_POLICY = [
 ].join('; ');
 
 /**
- * Headers of a page itself, which have no effect on its files. They are added to SECURITY_HEADERS and replace headers of the same
- * name.
+ * Headers of the HTML files only, because they would have no effect in the responses of the files that a page loads. They are added
+ * to SECURITY_HEADERS and replace headers of the same name.
  */
 const PAGE_HEADERS = {
   'content-security-policy': CONTENT_SECURITY_POLICY,

@@ -91,7 +91,7 @@ export class Admission {
     return isFull && this.#takeRefusal() ? 'concurrent_requests' : undefined;
   }
 
-  /** How many more requests can begin, if the others wait. */
+  /** How many more requests may begin now, where requests without a slot can wait for one (WAIT_SHARE). */
   freeSlots(isBackground: boolean): number {
     return this.#freeSlots(isBackground, WAIT_SHARE);
   }

@@ -48,8 +48,8 @@ export function refuseEarly(server: Server, { mayRefuse, refusal }: EarlyRefusal
   });
 }
 
-// Reads until a heartbeat is complete, or until the bytes show that the parser must read this request. If `decide` returns false, the connection
-// is parsed, as if nothing had been read.
+// Reads until a heartbeat is complete, or until the bytes show that the parser must read this request. If `decide` returns false,
+// the parser gets the connection, as if nothing had been read.
 function readHeartbeat(
   socket: Socket,
   decide: (isHeartbeat: boolean) => boolean,
@@ -78,7 +78,7 @@ function readHeartbeat(
     const total = lengthOf(received);
     if (total === undefined) end(false);
     // If the client has given up, its connection is already closed, and the next turn of the event loop notices that. It is worth
-    // waiting for this turn, because an answer that nobody reads would take far longer.
+    // waiting for this turn, because an answer that no client reads would take far longer.
     else if (received.length >= total && !isComplete) {
       isComplete = true;
       setImmediate(() => setImmediate(() => end(true)));

@@ -34,8 +34,8 @@ export interface ShedResponses {
 
 /**
  * Refuses requests with `unavailable` by the load of the process, never by caller: no address, key or account is counted
- * (docs/contract.md#limits). Each request is checked twice: before Fastify receives it, when it may also wait for a slot, and when
- * its body has arrived. While the kernel's queue is long, a heartbeat on a new connection is also checked before it is parsed.
+ * (docs/contract.md#limits). Each request is checked twice: before Fastify receives it (then it may also be queued for a slot), and
+ * when its body has arrived. While the kernel's queue is long, a heartbeat on a new connection is also checked before it is parsed.
  * Probes, and responses that are the same for each client (`servePrepared`), are never refused. This must be called before other
  * listeners of connections are added, because it replaces Node's own.
  */

@@ -7,13 +7,13 @@ import { invalidMembers, problem } from '../problems/problem.js';
 
 interface MemberOptions<Body> {
   /**
-   * Checks a rule about several members. It also sees a body in which members are invalid.
+   * Checks a rule about several members. It is called also if members are invalid, which then have an `Invalid` as their value.
    * @returns the sentence for this member if the rule is violated
    */
   readonly rule?: (body: Body) => string | undefined;
   /**
-   * Whether the member is read; otherwise it counts as absent. By default it is read. It sees raw or parsed values, so it may test
-   * only for presence or for a canonical value.
+   * Whether the member is read; otherwise it counts as absent. By default it is read. The function receives the body before it is
+   * parsed, so it may test only whether a member is present or has a value that parsing does not change.
    */
   readonly when?: (body: Body) => boolean;
 }
