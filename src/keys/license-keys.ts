@@ -75,7 +75,7 @@ export class LicenseKeys {
     return { license_key, key_hash: licenseKeyHash(license_key), key_hint: licenseKeyHint(license_key) };
   }
 
-  /** The 32 bytes by which a database recognises the secret with which it was made. The secret cannot be computed from them. */
+  /** The 32 bytes that a database stores, to recognize whether LICENSE_KEY_SECRET has changed. They do not reveal the secret. */
   get secretCheck(): Buffer {
     return this.#hmac('mooring license key secret check v1\0').digest();
   }

@@ -158,9 +158,9 @@ function isUrl(value: unknown): value is string {
 }
 
 /**
- * Whether a URL is https with a host right after the slashes, and no percent sign in it. A browser takes the path of
- * `https:///host/` for the host, and other clients refuse the whole manifest. A published manifest may lack it, so that it stays
- * readable.
+ * Whether a URL is https with a host right after the slashes, and no percent sign in the host. A browser takes the path of
+ * `https:///host/` for the host, and other clients refuse the whole manifest. `readContent` does not check this, so that a manifest
+ * that was published before this rule stays readable.
  */
 export const isHttpsWithHost = (url: string): boolean => /^https:\/\/[^/?#%]+([/?#]|$)/.test(url);
 
