@@ -16,7 +16,10 @@ export const VENDORS = ['lemonsqueezy', 'gumroad', 'paddle', 'keygen'];
 const CONCURRENCY = 8;
 /** How many times an import is killed, at most; the run after the last kill ends by itself. */
 const KILLS = 6;
-/** A run is killed within this time after the first batch that it stored; every fourth run, the first included, after its start. */
+/**
+ * The longest time until a run is killed: after it has stored a further batch (`batch`), or after its start (`start`), as in every
+ * fourth run, the first included.
+ */
 const KILL_WITHIN_MS = { batch: 400, start: 3_000 };
 /** The interval at which a run is watched for its first batch. */
 const WATCH_INTERVAL_MS = 20;

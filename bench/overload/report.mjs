@@ -30,8 +30,8 @@ export function report(
   return `# The service under more load than it can answer
 
 Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:overload -- ${options} --write\`. Heartbeats with telemetry arrive as a Poisson process, whether
-earlier ones were answered or not, and the time of each counts from when it was due. The capacity is what ${capacityConnections} connections get that
-send the next request after each response; it was measured before and after each point, and the mean counts.
+earlier ones were answered or not, and the time of each counts from when it was due. The capacity is the rate of responses to ${capacityConnections}
+connections, each of which sends its next request after a response. It was measured before and after each point, and the mean counts.
 ${
   isPinned
     ? 'The service and its database had one half of the processor cores, and the generator the other half.'

@@ -9,7 +9,8 @@ const CENTER = (SIZE - 1) / 2;
  * @returns the bytes of a PNG image
  */
 export function drawLogo() {
-  // A row begins with its filter (4: each byte is the difference from a prediction), so that gradients are short.
+  // Each row begins with the number of its filter. Filter 4 stores the difference of each byte from a prediction, so that gradients
+  // are compressed well.
   const rows = Array.from({ length: SIZE }, (_, y) =>
     Array.from({ length: SIZE }, (_, x) => pixel(x, y)).flat(),
   );
