@@ -91,7 +91,10 @@ await command(async () => {
   return 0;
 });
 
-/** Loads the modules of the service with their source maps, and keeps what they read relative to their place in dist/. */
+/**
+ * Loads the modules of the service with their source maps. `import.meta.url` keeps leading to the place of each module, because
+ * modules find files relative to it.
+ */
 function ownModules() {
   return {
     name: 'own-modules',

@@ -19,7 +19,8 @@ export async function jest(args, options = {}) {
   const parent = temporaryFolder();
   for (const name of readdirSync(parent)) {
     const [, pid] = FOLDER_NAME.exec(name) ?? [];
-    if (pid && hasEnded(Number(pid))) removeFolder(join(parent, name)); // It would keep some hundred megabytes of memory.
+    // The folder of an interrupted run would keep some hundred megabytes of memory.
+    if (pid && hasEnded(Number(pid))) removeFolder(join(parent, name));
   }
   const directory = mkdtempSync(join(parent, `mooring-test-${process.pid}-`));
   process.once('exit', () => removeFolder(directory));

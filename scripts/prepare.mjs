@@ -158,7 +158,8 @@ export function waitForExit(child, handlers = {}) {
   for (const [signal, handler] of Object.entries(all)) process.on(signal, handler);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    // All output has been read on 'close', which is not emitted after the channel was disconnected.
+    // Piped output has been read completely only on 'close'. Otherwise 'exit' counts, because 'close' is not emitted after the IPC
+    // channel was disconnected.
     child.once(child.stdout ? 'close' : 'exit', (code, signal) => {
       for (const [name, handler] of Object.entries(all)) process.removeListener(name, handler);
       resolve(code ?? 128 + constants.signals[signal]);
