@@ -595,6 +595,80 @@ test('Escape closes the dialog with a new key only after a warning, unless the k
   await expectFocus(button(page, 'Issue a license'));
 });
 
+test('going back closes a dialog under the same rules as Escape, and never leaves the view below it', async () => {
+  const page = await openAs(browser, origin, service, 'admin', '#audit');
+  await page.getByRole('link', { name: 'Find' }).first().click();
+  await title(page, /^Find a license/).waitFor();
+  const view = page.url();
+  const goBack = async () => {
+    await page.goBack();
+    await page.waitForURL(view);
+  };
+  await button(page, 'Issue a license').click();
+  await goBack();
+  await dialog(page).waitFor({ state: 'detached' });
+
+  await button(page, 'Issue a license').click();
+  const email = dialog(page).getByLabel('E-mail of the holder');
+  await email.fill('back-once@example.com');
+  await goBack();
+  await expectText(dialog(page).getByRole('alert'), 'What you typed would be lost.');
+  expect(await email.inputValue()).toBe('back-once@example.com');
+
+  // Without the result, the key of the new license would be lost.
+  const { held } = await holdNextAnswer(page, '**/support/api/licenses');
+  await email.press('Enter');
+  const answer = await held;
+  await goBack();
+  await goBack();
+  await answer();
+  const issued = page.getByRole('dialog', { name: 'The license is issued' });
+  await issued.waitFor();
+  await goBack();
+  await expectText(issued.getByRole('alert'), 'The key is not copied yet.');
+  await until(async () => {
+    await goBack();
+    await nextFrame(page);
+    return !(await issued.isVisible());
+  });
+
+  await title(page, /^Find a license/).waitFor();
+  await page.goBack();
+  await title(page, /^Audit/).waitFor();
+});
+
+test('while a form is sent, its fields keep the focus and the values that are sent', async () => {
+  const { license, page } = await openChangeDialog('unchanged@example.com');
+  const fields = dialog(page).locator('input, select, textarea');
+  const values = async () => Promise.all((await fields.all()).map((field) => field.inputValue()));
+  const machines = dialog(page).getByLabel('Machines');
+  await dialog(page).locator('[name=reason]').fill('Grew');
+  await machines.fill('5');
+  const { held } = await holdNextAnswer(page, `**/licenses/${license.license_id}`);
+  await machines.press('Enter');
+  const answer = await held;
+  const sent = await values();
+  await expectFocus(machines);
+  for (const field of await fields.all()) {
+    await field.press('ArrowDown');
+    await field.press('7');
+  }
+  expect(await values()).toEqual(sent);
+  await answer();
+  await dialog(page).waitFor({ state: 'detached' });
+
+  await button(page, 'New key …').click();
+  await button(dialog(page), 'Key leaked').click();
+  const rekey = await holdNextAnswer(page, '**/rekey');
+  await button(dialog(page), 'Make a new key').click();
+  const answerRekey = await rekey.held;
+  // The click is forced, because the button is disabled.
+  await button(dialog(page), 'Key shared').click({ force: true });
+  expect(await values()).toEqual(['Key leaked']);
+  await answerRekey();
+  await dialog(page).waitFor({ state: 'detached' });
+});
+
 test('an admin erases a holder after typing the e-mail address', async () => {
   const license = await issueLicense('leaves@example.com');
   await activateMachine(service, license, 'Leaving');

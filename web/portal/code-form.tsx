@@ -15,8 +15,7 @@ import { messages } from './messages.js';
 export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps) {
   const container = useRef<HTMLDivElement>(null);
   const form = useRef<HTMLFormElement>(null);
-  // The field may be changed while the code is requested.
-  const [sentTo, setSentTo] = useState<string>();
+  const [isMailed, setIsMailed] = useState(false);
   const [fieldError, setFieldError] = useState<FieldError>();
   const showError = (newError: FieldError | undefined) => {
     setFieldError(newError);
@@ -27,31 +26,31 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
     showError('wrongEmail');
     return '';
   });
-  const showForm = (mailedTo?: string) => {
-    setSentTo(mailedTo);
+  const showCodeEntry = (isShown: boolean) => {
+    setIsMailed(isShown);
     focusSoon(container.current!, 'input');
   };
+  const address = email.trim();
   const mail = async () => {
-    const address = email.trim();
     showError(emailError(email));
     if (emailError(email)) return;
     await run(async () => {
       await mailCode({ email: address });
-      showForm(address);
+      showCodeEntry(true);
     });
   };
   return (
     <div ref={container}>
-      {sentTo !== undefined ? (
+      {isMailed ? (
         <CodeEntry
-          sentTo={sentTo}
+          sentTo={address}
           submit={messages.signIn.signIn}
-          mail={() => mailCode({ email: sentTo })}
-          signIn={(code) => signInByCode({ email: sentTo, code })}
+          mail={() => mailCode({ email: address })}
+          signIn={(code) => signInByCode({ email: address, code })}
           onSignedIn={onSignedIn}
           extra={
             <>
-              <Button kind="link" onClick={() => showForm()}>
+              <Button kind="link" onClick={() => showCodeEntry(false)}>
                 {messages.signIn.otherAddress}
               </Button>
               {extra}

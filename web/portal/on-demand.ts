@@ -5,4 +5,5 @@ export { AskForRelease } from './ask-for-release.js';
 export { CodeEntry } from './code-entry.js';
 export { CodeForm } from './code-form.js';
 export { ReleaseMyself } from './release-myself.js';
+export { saveExport } from './save-export.js';
 export { SignInAgain } from './sign-in-again.js';

@@ -4,7 +4,7 @@ import { Button } from '../shared/forms/button.js';
 import { Notice } from '../shared/notices/notice.js';
 import { toast } from '../shared/notices/toast.js';
 import { OnDemandButton } from './on-demand-button.js';
-import { onDemand } from './load-on-demand.js';
+import { loadOnDemand, onDemand, preload } from './load-on-demand.js';
 import { readExport } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';
 import { messages } from './messages.js';
@@ -36,29 +36,19 @@ function Download() {
   const { busy, error, run } = useAction(useHolderError());
   const download = () =>
     run(async () => {
-      save(await readExport());
+      await loadOnDemand();
+      onDemand.saveExport(await readExport());
       toast(messages.data.downloaded);
     });
   return (
     <div class="choice">
       <p>{messages.data.downloadLead}</p>
-      <Button busy={busy} onClick={() => void download()}>
+      <Button busy={busy} onNear={() => void preload()} onClick={() => void download()}>
         {messages.data.download}
       </Button>
       {error && <Notice kind="danger">{error}</Notice>}
     </div>
   );
-}
-
-// The data is requested by script and not by a link: if the session has ended, a link would save the error response as the file.
-function save(data: unknown): void {
-  const file = new Blob([JSON.stringify(data, null, 2)], { type: 'application/json' });
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(file);
-  link.download = messages.data.downloadFile;
-  link.click();
-  // The URL is revoked later, because the browser has not read the file yet.
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
 function Deletion() {

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { frontDialog } from '../shared/notices/announcer.js';
 
 const VIEWS = [
   'find',
@@ -35,11 +36,27 @@ export function goTo(view: View, ...details: (string | undefined)[]): void {
   location.hash = hrefOf(view, ...details);
 }
 
-/** Returns the view that the URL names, also after the browser went back or forward. */
+/**
+ * Returns the view that the URL names, also after the browser went back or forward. While a dialog is open the view stays, because
+ * the dialog would disappear with it: going back then asks the dialog to close, as Escape does.
+ */
 export function useRoute(): Route {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {
-    const readHash = () => setHash(location.hash);
+    let shown = location.hash;
+    // Older browsers have no `navigation`. There, going back still leaves the view.
+    let entry = window.navigation?.currentEntry;
+    const readHash = () => {
+      const dialog = frontDialog();
+      if (dialog && entry && location.hash !== shown) {
+        returnTo(entry);
+        dialog.dispatchEvent(new Event('cancel', { cancelable: true }));
+        return;
+      }
+      shown = location.hash;
+      entry = window.navigation?.currentEntry;
+      setHash(shown);
+    };
     addEventListener('hashchange', readHash);
     // An effect runs after the first paint, so the URL may have changed since the first render.
     readHash();
@@ -49,4 +66,11 @@ export function useRoute(): Route {
   const view = VIEWS.find((each) => each === name) ?? 'find';
   const isWithoutId = (view === 'license' || view === 'holder') && !id;
   return { view: isWithoutId ? 'find' : view, id, details };
+}
+
+/** Goes to an entry of the history. A new entry would be skipped by the next step back, which would then leave the page. */
+function returnTo({ key }: NavigationHistoryEntry): void {
+  const { committed, finished } = navigation.traverseTo(key);
+  // A further step back interrupts this one, and is itself followed by one.
+  for (const step of [committed, finished]) step?.catch(() => undefined);
 }

@@ -1,12 +1,12 @@
 import type { ComponentChildren, InputHTMLAttributes, TextareaHTMLAttributes } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { useAction } from '../forms/action.js';
 import { focusFirstError } from '../notices/announcer.js';
 import { Button } from '../forms/button.js';
 import { Choice } from '../forms/choice.js';
 import { Dialog } from './dialog.js';
 import { Field } from '../forms/field.js';
-import { Form } from '../forms/form.js';
+import { Form, IsFormBusy } from '../forms/form.js';
 import { isIncompleteDay } from '../forms/incomplete-day.js';
 import { Notice } from '../notices/notice.js';
 import { common } from '../texts/messages.js';
@@ -151,6 +151,7 @@ interface DialogFieldInputProps {
 
 function DialogFieldInput({ name, field, isFirst, value, error, onValue }: DialogFieldInputProps) {
   const { label, options, suggestions, input, area } = field;
+  const isFormBusy = useContext(IsFormBusy);
   const hint = typeof field.hint === 'function' ? field.hint(value) : field.hint;
   const common = { label, name, value, hint, onValue };
   if (options) return <Choice {...common} options={options} />;
@@ -165,7 +166,8 @@ function DialogFieldInput({ name, field, isFirst, value, error, onValue }: Dialo
               autofocus={isFirst && index === 0}
               class="choice"
               aria-pressed={value === each}
-              onClick={() => onValue(each)}
+              aria-disabled={isFormBusy}
+              onClick={() => isFormBusy || onValue(each)}
             >
               {each}
             </button>

@@ -1,4 +1,5 @@
-import { useId } from 'preact/hooks';
+import { useContext, useId } from 'preact/hooks';
+import { IsFormBusy } from './form.js';
 
 interface Props<Value extends string> {
   readonly label: string;
@@ -13,6 +14,7 @@ interface Props<Value extends string> {
 /** A field in which one of a few values is selected. */
 export function Choice<Value extends string>({ label, name, value, options, hint, onValue }: Props<Value>) {
   const id = useId();
+  const isFormBusy = useContext(IsFormBusy);
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -29,7 +31,8 @@ export function Choice<Value extends string>({ label, name, value, options, hint
         onChange={(event) => onValue(event.currentTarget.value as Value)}
       >
         {(Object.keys(options) as Value[]).map((each) => (
-          <option key={each} value={each}>
+          // A choice cannot be read-only, and would lose the focus if it was disabled itself.
+          <option key={each} value={each} disabled={isFormBusy && each !== value}>
             {options[each]}
           </option>
         ))}

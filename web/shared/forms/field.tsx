@@ -1,5 +1,6 @@
 import type { ComponentChildren, InputHTMLAttributes, TextareaHTMLAttributes } from 'preact';
-import { useId } from 'preact/hooks';
+import { useContext, useId } from 'preact/hooks';
+import { IsFormBusy } from './form.js';
 
 interface Props {
   readonly label: string;
@@ -23,6 +24,7 @@ export function Field({ label, name, value, onValue, hint, error, input, area }:
     id,
     name,
     value,
+    readOnly: useContext(IsFormBusy),
     'aria-describedby': described || undefined,
     'aria-invalid': error ? true : undefined,
     onInput: (event: Event) => onValue((event.currentTarget as HTMLInputElement).value),

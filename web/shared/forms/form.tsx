@@ -1,6 +1,6 @@
 import { createContext, type ComponentChildren, type RefObject } from 'preact';
 
-/** Whether the action of the form around a component runs. */
+/** Whether the action of the form around a component runs. Its fields then keep their values, because these are sent. */
 export const IsFormBusy = createContext(false);
 
 interface Props {
@@ -8,7 +8,7 @@ interface Props {
   readonly formRef: RefObject<HTMLFormElement | null>;
   readonly onSubmit: () => Promise<unknown>;
   readonly children: ComponentChildren;
-  /** Whether the action of the form runs. The submit button shows that, and the other buttons do nothing meanwhile. */
+  /** Whether the action of the form runs. The submit button shows that; the other buttons and the fields do nothing meanwhile. */
   readonly busy?: boolean;
   readonly role?: 'search';
 }
