@@ -1,6 +1,6 @@
 import { CommandError } from '../terminal/output.js';
 
-/** The command line for publishers has no such settings. */
+/** Takes the place of the list in has-database.ts: the command line for publishers has no setting for a database. */
 export const DATABASE_SETTINGS: readonly string[] = [];
 
 /** The command line for publishers reads no database, whatever the settings say. */

@@ -44,7 +44,7 @@ export async function checkFiles(config: Config, report: Report): Promise<void> 
 }
 
 function checkLanguages(config: Config, report: Report): string {
-  // At a start these warnings are lines of the log.
+  // A start logs these warnings as JSON lines. Here each line becomes a finding.
   const write = (line: string) => {
     const { level: _level, time: _time, msg, ...details } = JSON.parse(line) as Record<string, unknown>;
     const facts = Object.values(details).flat().map(String).join(', ');

@@ -114,7 +114,7 @@ function firstInvalidLine(bytes: Buffer): number {
   return lines.findIndex((text) => !isUtf8(Buffer.from(text, 'latin1')));
 }
 
-// A row without its closing quotation mark continues in the next lines, so it is mostly found by its length.
+// A row without its closing quotation mark continues in the next lines. Usually only its length shows this.
 const longRow = (path: string, line: number, maxBytes: number) =>
   new CommandError(
     `${path}, line ${line}: this row is longer than ${maxBytes / 1024} KiB; look for a quotation mark that is not closed.`,

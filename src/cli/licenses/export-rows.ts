@@ -25,9 +25,9 @@ interface ExportRows extends AsyncDisposable {
 }
 
 /**
- * Opens the rows of an export, CSV or JSON by its first character.
- * @param named the columns that `--map` and `--only` name. In a JSON file one row with each is enough, because each row has its
- * own.
+ * Opens the rows of an export. The first character shows whether the file is JSON or CSV.
+ * @param named the columns that `--map` and `--only` name. In a JSON file, where each object has its own members, a column is only
+ *   missing if no object has it.
  * @throws CommandError if a needed or named column is missing, or a column that is read has the name of another one
  */
 export async function openExport(
@@ -46,7 +46,8 @@ export async function openExport(
 }
 
 /**
- * Returns the first name that no row has; undefined if each is in some row, or if there are no rows. Mostly the first row has all.
+ * Returns the first name that no row has; undefined if each is in some row, or if there are no rows. Reading stops when all names
+ * are found, usually after the first row.
  */
 async function firstMissing(
   rows: AsyncGenerator<ExportRow, undefined>,
@@ -90,7 +91,7 @@ async function* jsonText(
   const chunk = Buffer.alloc(65_536);
   let done = 0;
   try {
-    // Not a stream, because one that is not read to its end would end later ones of the file.
+    // The file is not read as a stream: if a stream is destroyed before its end, all later reads of the same file handle fail.
     for (let bytesRead; (bytesRead = (await file.read(chunk, 0, chunk.length, done)).bytesRead) > 0;) {
       yield decoder.decode(chunk.subarray(0, bytesRead), { stream: true });
       onProgress((done += bytesRead), size);

@@ -5,7 +5,7 @@ import { writeError } from '../terminal/files.js';
 import { CommandError } from '../terminal/output.js';
 import type { ExportRow } from './export-rows.js';
 
-/** Returns the first free name of FILE.refused.csv, FILE.refused.2.csv and so on: an earlier one may have been mended. */
+/** Returns the first free name of FILE.refused.csv, FILE.refused.2.csv and so on: the user may have corrected an earlier file. */
 export function nextRefusedPath(path: string, extension: 'csv' | 'json'): string {
   for (let number = 1; ; number += 1) {
     const free = `${path}.refused.${number === 1 ? '' : `${number}.`}${extension}`;
@@ -14,8 +14,8 @@ export function nextRefusedPath(path: string, extension: 'csv' | 'json'): string
 }
 
 /**
- * The file of the refused rows, with the reason in a last column. It can be mended and imported again. It is created with the first
- * refused row, under another name until it is complete.
+ * The file of the refused rows, with the reason in a last column. The user can correct it and import it. It is created with the
+ * first refused row, under another name until it is complete.
  */
 export class RefusedFile {
   /** The open `.part` file; undefined for standard output, and before the first refused row. */
@@ -24,7 +24,7 @@ export class RefusedFile {
 
   /**
    * @param path `-` for standard output @param header the names of the columns of a CSV file; undefined for JSON
-   * @throws CommandError if the file exists: it may have been mended
+   * @throws CommandError if the file exists: the user may have corrected it
    */
   constructor(
     readonly path: string,

@@ -19,7 +19,7 @@ interface SigningKeys {
 
 /**
  * Asks before a manifest is signed with a key that no server is known to trust: the service may accept it because of its other
- * signatures, and then installed applications receive no update. A key that is named with --public-key is confirmed.
+ * signatures, and then installed applications receive no update. A key that --public-key names needs no confirmation.
  * @throws CommandError
  */
 export async function confirmUnlistedKeys(

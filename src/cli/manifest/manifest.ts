@@ -129,7 +129,7 @@ function addSigningOptions(command: Command): Command {
     .option(...PASSPHRASE_OPTION)
     .option(
       '--public-key <x>',
-      'also trust manifests signed with this key, and sign with its private key unasked; may be repeated',
+      'also trust manifests signed with this key, and sign with its private key without confirmation; may be repeated',
       collectPublicKeys,
     )
     .option('--prepare <file>', 'sign nothing: write the bytes to be signed elsewhere')

@@ -35,8 +35,8 @@ export async function checkPublicAddress(published: Published): Promise<string |
       if (instead === null) return null;
       if (Date.now() >= deadline) return `${url} ${instead}`;
     } catch (error) {
-      // The address does not answer, answers with an error, or serves something wrong. The command does not wait for this to
-      // change, because the manifest is published nevertheless.
+      // The address does not answer, answers with an error, or serves something wrong. The command reports this at once, because
+      // waiting would not correct it and the manifest is already published.
       if (error instanceof CommandError) return error.message;
       if (error instanceof ManifestError)
         return `${url} serves a manifest that clients refuse: ${error.message}`;

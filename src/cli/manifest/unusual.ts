@@ -28,7 +28,7 @@ export interface Confirmations {
   readonly highMinimum?: true;
 }
 
-/** Lists what is unusual and not confirmed by an option: a slip cannot be taken back once the manifest is published. */
+/** Lists what is unusual and not confirmed by an option: a mistake cannot be undone once the manifest is published. */
 export function unusualIn(draft: Draft, confirmed: Confirmations): Unusual[] {
   const { version } = draft.next;
   const checks: [option: string, isConfirmed: true | undefined, sentence: string | null][] = [

@@ -51,8 +51,8 @@ export function newPassphrase(fd: number | undefined): AskPassphrase {
 /** Reads the lines of a file descriptor. @throws CommandError if they cannot be read or are not UTF-8 */
 async function linesOf(fd: number): Promise<string[]> {
   try {
-    // Node makes a pipe at standard input non-blocking, so that a synchronous read fails (EAGAIN) until the other program has
-    // written.
+    // Standard input is read asynchronously, because Node makes a pipe there non-blocking: a synchronous read would fail (EAGAIN)
+    // until the other program has written.
     return utf8
       .decode(fd === 0 ? await buffer(process.stdin) : readFileSync(fd))
       .replace(/\r?\n$/, '')
