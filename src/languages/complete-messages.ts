@@ -17,9 +17,7 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
 /**
  * Completes the messages of a file that an operator wrote: a message that is missing or cannot be used is replaced, so that a
  * translation with errors never stops anything.
- * @param fallback the messages that are used where the file has none that can be used: those of the service in this language, or
- * else
- *   the English ones
+ * @param fallback the replacements: the messages that the service comes with in this language, or else the English ones
  */
 export function completeMessages<Texts>(fallback: Texts, given: unknown): CompletedMessages<Texts> {
   const problems: string[] = [];

@@ -9,7 +9,7 @@ import { canonicalTag } from './tags.js';
 
 const DESCRIPTIONS_FOLDER = 'descriptions';
 const MAX_BYTES = 256 * 1024;
-/** The number of problems of a file that are logged; a translation that was begun lacks hundreds of messages. */
+/** The number of problems of a file that are logged. An unfinished translation can lack hundreds of messages. */
 const MAX_LOGGED_PROBLEMS = 10;
 
 /** Thrown for a file of which no text can be used. The message of the error is the end of a sentence. */

@@ -57,7 +57,10 @@ const STORE_CODE = `
   returning id`;
 
 const DELETE_CODE = 'delete from one_time_code where id = $1';
-/** The row of a used hint stays until its code would have expired. Both last equally long, and the hint was made before. */
+/**
+ * A used hint keeps its row, without a nonce, so that it is refused until the code would have expired. By then the hint has expired
+ * too: it is also valid for 10 minutes, and was made before the code.
+ */
 const USE_HINT = 'update one_time_code set nonce = null where id = $1';
 
 /** The problem of a hint that is forged, used or expired, or whose license has lost the address for which the hint was made. */

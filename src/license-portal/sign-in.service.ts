@@ -29,8 +29,8 @@ export class SignInService {
   readonly #codeMailsByAddress = new RateLimit(10, DAY_SECONDS);
   /** Limits the code mails that the sessions by license key of each license request for the address of that license. */
   readonly #codeMailsByLicense = new RateLimit(10, DAY_SECONDS);
-  // Limits the wrong codes for each address to 50, the tries of ten codes. A right code is neither counted nor refused, so that an
-  // attacker who knows an address cannot lock its owner out.
+  // Limits the wrong codes for each address to 50 a day: five tries for each of ten mailed codes. A right code is neither counted
+  // nor refused, so that an attacker who knows an address cannot lock its owner out.
   readonly #wrongCodes = new RateLimit(50, DAY_SECONDS);
 
   constructor(
@@ -49,9 +49,8 @@ export class SignInService {
    * license's new key: a key that is replaced may have leaked, and the previous key with it.
    * @param typedKey a text that `licenseKeyOrPreviousField` accepts @param replaced as for `Sessions.begin`
    * @returns the session token
-   * @throws Problem `license_not_found` for an unknown key and for a wrong e-mail; `invalid_request` for a text without the form of
-   * a
-   *   license key, if no license has a previous key; `unavailable` if a production database has no licenses
+   * @throws Problem `license_not_found` for an unknown key and for a wrong e-mail; `invalid_request` for a text that does not have
+   *   the form of a license key, if no license has a previous key; `unavailable` if a production database has no licenses
    */
   async signInWithKey(email: string, typedKey: string, replaced: string | undefined): Promise<string> {
     const [key_hash, previous_key_hash] = this.keys.hashesOfTyped(typedKey);

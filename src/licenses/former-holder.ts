@@ -14,8 +14,8 @@ export const sinceCurrentHolder = (at: string): string => `coalesce(${at} > l.em
  * the sessions that began with the license key. A session that began with a code for the earlier address stays: it no longer shows
  * this license, and ends within 12 hours.
  *
- * The codes are locked in a statement of their own: the last of several concurrent changes then sees the licenses as the others
- * left them.
+ * A separate statement locks the codes. Concurrent changes wait for it, so that the deletion of the last one sees the licenses as
+ * the others have changed them.
  */
 export async function deleteCodesOfFormerAddress(manager: EntityManager, email: string): Promise<void> {
   await execute(manager, 'select 1 from one_time_code where email = $1 order by id for update', [email]);

@@ -13,7 +13,7 @@ export type KeySettings = Pick<LicenseKeys, 'secretCheck' | 'prefix'>;
 
 /** The settings of this process, compared with those of the database. */
 export interface KeySettingsCheck {
-  /** Whether the database knows its settings. The first start stores them. */
+  /** Whether the database has the check value of its secret. The first start stores it. */
   readonly isStored: boolean;
   /** False also for a database that an earlier version made, until a start has stored the prefix. */
   readonly isPrefixStored: boolean;
@@ -65,7 +65,8 @@ export async function requireKeySettingsOfDatabase(
 ): Promise<void> {
   const { isStored, isPrefixStored, fault } = await checkKeySettings(database, keys, config);
   if (!fault && isStored && (isPrefixStored || !isStart)) return;
-  // With a fault the statement decides: it replaces a prefix only before the first license.
+  // With a fault, the license keys need not be compared: STORE_SETTINGS replaces the prefix if this is a start before the first
+  // license, and otherwise changes nothing, so that the last check finds the fault again.
   const share = fault ? 1 : await derivedShare(database, keys);
   if (share === 0) {
     // The secret is right, and no license key proves the prefix: all may have been imported with their keys.
@@ -75,7 +76,8 @@ export async function requireKeySettingsOfDatabase(
         `use those, or read ${SECRETS_PAGE} if the secret is lost.`,
     );
   }
-  // A few keys may have been issued with a wrong prefix, when the setting was missing. A stored prefix stays for good.
+  // A few keys may have been issued with a wrong prefix, when the setting was missing. The prefix is stored only if most keys have
+  // it, because it cannot be replaced while there is a license.
   const prefix = share > 0.5 ? keys.prefix : null;
   await execute(database, STORE_SETTINGS, [keys.secretCheck, prefix, now, isStart]);
   const { fault: remaining } = await checkKeySettings(database, keys, config);

@@ -90,7 +90,7 @@ export class JobWorker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   async beforeApplicationShutdown(): Promise<void> {
     const [startedAt, completedBefore] = [performance.now(), this.#completedJobs];
-    // graphile-worker keeps the signal in memory. An error, the default reason, would keep this instance too, by its stack.
+    // graphile-worker keeps the signal in memory. With an error (the default reason), its stack would keep this object there too.
     this.#shutdown.abort('shutdown');
     // `gracefulShutdown` rejects for a pool that has already ended.
     const shutdowns = Object.values(this.#workerPools).map(async (workerPool) =>

@@ -23,7 +23,8 @@ export async function addJob(
   const sql =
     'select (graphile_worker.add_job($1, $2::json, job_key := $3, run_at := $4, priority := $5)).id';
   const job = [task, JSON.stringify(payload), key, runAt ?? null, priority ?? null];
-  // It adds none if a waiting job with this key starts between its statements. The next call takes the key from the running job.
+  // `add_job` adds no job and returns null if the waiting job with this key starts between its statements. The next call takes the
+  // key from the running job, and adds the job.
   while ((await queryOne<{ id: string | null }>(manager, sql, job)).id === null);
 }
 

@@ -42,7 +42,7 @@ type MailBrand = Pick<Brand, 'productName' | 'accent' | 'vendorName' | 'supportC
 /** The Content-ID of the logo, which the HTML part refers to. The image is in the mail, so that no request reveals a reader. */
 export const LOGO_CID = 'logo@mail';
 /**
- * The name of the product is beside the logo, so the image has no text of its own. The white plate keeps a dark logo legible in
+ * The name of the product is beside the logo, so the image has no alternative text. The white plate keeps a dark logo legible in
  * the dark mode.
  */
 const LOGO_HTML =

@@ -13,7 +13,10 @@ import { Mailer } from './mailer.js';
 export const MAIL_TASK_PREFIX = 'mail_';
 
 interface MailOptions {
-  /** The recipient, if no other row may have this address when the mail is sent. `mail_recipient` stores the address until then. */
+  /**
+   * The recipient, for a mail whose address may be deleted from all other rows before it is sent. `mail_recipient` stores the
+   * address until then.
+   */
   readonly to?: string;
   /**
    * Whether the mail is sent before others of its worker pool. A mail that every client can request must not be urgent, because
