@@ -90,7 +90,8 @@ export function refuseUnpublishable(next: ManifestContent, context: PublishConte
     `This manifest is for the product ${next.product}; this server serves ${product}.`,
   );
   refuseIf(Date.parse(next.expires_at) <= now.getTime(), `This manifest expired at ${next.expires_at}.`);
-  // Its expiry is as far ahead as the clock was, so an attacker could send clients this manifest for longer.
+  // The clock of the signing machine was ahead, so the expiry is probably too late by the same time, and an attacker could send
+  // clients this manifest for longer.
   refuseIf(
     Date.parse(next.issued_at) > now.getTime() + CLOCK_TOLERANCE_MS,
     `This manifest was issued at ${next.issued_at}, which is in the future: correct the clock of the machine that signed it, and sign again.`,

@@ -124,7 +124,8 @@ export const createRetentionPolicy = ({
     table: 'graphile_worker._private_jobs',
     description: 'Mails and other jobs that failed permanently',
     period: 'at most 3 days after the last attempt',
-    // The last failed attempt set this up to six hours ahead. The age says nothing: the mails of a large import wait for days.
+    // The last failed attempt set `run_at` to a time up to six hours later. `created_at` does not show how old the failure is: the
+    // mails of a large import wait for days before their first attempt.
     keptFrom: 'run_at',
     days: 2,
     dueCondition: 'attempts >= max_attempts and locked_at is null',

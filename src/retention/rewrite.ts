@@ -33,7 +33,8 @@ const SMALL_TABLE_INTERVAL_MS = 20 * 60 * 60_000;
  */
 const LARGE_TABLE_INTERVAL_MS = 21 * DAY_MS;
 /**
- * For these days a large table waits for its hour. Then each hourly run tries, because the same dump may fill this hour every day.
+ * A large table that is due waits this long for LARGE_TABLE_HOUR. After that, each hourly run tries to rewrite it: a dump that runs
+ * in that hour every day would otherwise always prevent the rewrite.
  */
 const LARGE_TABLE_WAIT_MS = 2 * DAY_MS;
 
@@ -88,7 +89,8 @@ const OLD_TRANSACTIONS_POLL_MS = 100;
 
 const SELECT_NEXT_TRANSACTION = 'select pg_snapshot_xmax(pg_current_snapshot())::xid::text as next';
 // `vacuum full` keeps deleted rows that a session, a replication slot or a prepared transaction can still read. `oldest` is the
-// oldest transaction that each of these regards as running. A plain `vacuum`, which can take hours, keeps no deleted rows.
+// oldest transaction that each of these regards as running. Sessions that run a plain `vacuum`, which can take hours, are left out:
+// no deleted rows are kept for them.
 const COUNT_OLD_TRANSACTIONS = `
   select count(*)::integer as blockers from (
     select unnest(array[backend_xid, backend_xmin]) as oldest from pg_stat_activity

@@ -44,7 +44,7 @@ export interface DataAges {
 
 // `retention_finished` ignores manual runs for another day: they do not show whether today's data was deleted. `file_rewrite`
 // and `failed` use every finished run, because each run rewrites files and runs every step. The rewrite of a file is overdue
-// after 2 days, or after 25 days for a large one: the intervals of `retention/rewrite.ts` and some days for retries. A table that
+// after 2 days, or after 25 days for a large one: the intervals of `retention/rewrite.ts` with time for retries. A table that only
 // an earlier version rewrote ($1 does not have it) is never overdue.
 const AGES = `
   select clock_timestamp() as now,
