@@ -17,8 +17,8 @@ const MAC_IN_CRASH_FRAME = /(?<![0-9a-f])(?=[a-f]*\d+[a-f]+\d)[0-9a-f]{12}(?![0-
 const UUID = /[0-9a-f]{8}([-_ ]?[0-9a-f]{4}){3}[-_ ]?[0-9a-f]{12}|[0-9a-f]{32}/i;
 
 /**
- * License keys: in their shown form; in capitals without the prefix, also with other separators; and in any case with a prefix and
- * other or no separators, if there is a digit near the beginning.
+ * License keys: in the form in which they are shown; in capitals without the prefix, also with other separators; and, if there is a
+ * digit near the beginning, in capitals or small letters with a prefix and other separators or none.
  */
 const LICENSE_KEYS = [
   /[0-9a-z]{2,12}_[0-9a-z]{4}(-[0-9a-z]{4}){3}/i,
@@ -32,7 +32,7 @@ const TOKEN = /(?<![0-9A-Za-z])eyJ[\w-]*\.[\w-]/;
 /** Default names of computers: `Janes-MacBook-Pro`, `Janes MacBook Pro`, `MacBook Pro von Jane`, `DESKTOP-AB12CD3`. */
 const COMPUTER_NAMES = [
   /[a-z]s-(macbook|imac|iphone|ipad|mbp|mac(mini|studio|pro)?(?![a-z]))/i,
-  // With a capital letter, because a space may also separate two words: `macOS Mac Catalyst`.
+  // This pattern distinguishes capitals, because a space may also separate two words that are no name: `macOS Mac Catalyst`.
   /\p{Ll}s (MacBook|iMac|iPhone|iPad|MBP|Mac\b)/u,
   /[a-z]{3}s_(macbook|imac|mac_?mini|mbp)/i,
   /(['\u2019]s?[ _-]|\u306E ?)(macbook|imac|iphone|ipad|mbp|mac\b|pc\b)/i,
@@ -121,7 +121,7 @@ const MAX_IPV6_PARTS = 8;
 // Returns whether a text contains an IPv6 address, also after a label (`en0:cafe:fe80::1`), before a port or a word, and at
 // the end of a sentence.
 function containsIPv6(part: string): boolean {
-  // At single colons: `::` stays within its part.
+  // The text is split at single colons only, so that `::` stays within a part.
   const parts = part.split(/(?<!:):(?!:)/);
   return parts.some((_, from) => {
     const rest = parts.slice(from, from + MAX_IPV6_PARTS);

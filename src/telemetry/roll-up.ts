@@ -103,7 +103,7 @@ const INSERT_CRASH_GROUPS = `
   group by crash_sig, coalesce(crash_app_version, app_version)
   order by count(*) desc, crash_sig limit ${MAX_CRASH_ROWS_PER_WEEK}`;
 
-// Retention deletes the state of a crash group together with the last week in which the group crashed, so `last_week_end` follows.
+// `last_week_end` is the last week in which the group crashed: retention deletes the state together with this week.
 // This runs after the insert: a state that staff set meanwhile is then either updated here or set with the new week.
 const UPDATE_CRASH_GROUP_STATES = `
   update crash_group_state set last_week_end = $1::date

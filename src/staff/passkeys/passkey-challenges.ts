@@ -68,8 +68,9 @@ export class PasskeyChallenges {
 const creationTime = (id: string) => parseInt(id.replace('-', '').slice(0, 12), 16);
 
 /**
- * Returns the first half of a challenge as a UUID of version 0, which no version of Mooring takes from a cookie: an instance of the
- * previous version finds a challenge by its row, and would accept the answer again.
+ * Returns the id of the row of a used challenge: its first half as a UUID of version 0, which no version of Mooring accepts from a
+ * cookie. An instance of the previous version reads the challenge from the row that the cookie names. If a cookie could name this
+ * row, that instance would accept the answer again.
  */
 function rowId(bytes: Buffer): string {
   const hex = bytes.toString('hex', 0, 16);

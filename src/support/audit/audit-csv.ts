@@ -17,10 +17,11 @@ const BYTE_ORDER_MARK = '\uFEFF';
 const LINE_END = '\r\n';
 
 /**
- * The places at which a spreadsheet could read the start of a formula, which could send the other cells to a server: before white
- * space and one of the signs `=`, `+`, `-` and `@`, at the start of a cell or after a semicolon, a tab or a line end, at which a
- * spreadsheet may split a cell, even in quotes; and before each cell that begins with a tab or a carriage return. In Japanese, a
- * spreadsheet also reads the wide forms of the signs.
+ * The places at which a spreadsheet could read the start of a formula, which could send the other cells to a server:
+ * - the start of a cell that begins with a tab or a carriage return;
+ * - the start of a cell, if one of the signs `=`, `+`, `-` and `@` follows, also after white space. In Japanese, a spreadsheet also
+ *   reads the wide forms of the signs;
+ * - in the same way after a semicolon, a tab or a line end, at which a spreadsheet may split a cell, even in quotes.
  */
 const FORMULA_STARTS = /^(?=[\t\r]|\s*[=+\-@＝＋－＠])|(?<=[;\t\r\n])(?=\s*[=+\-@＝＋－＠])/g;
 
