@@ -13,16 +13,13 @@ export interface DerivedLicense extends ExportedLicense {
   readonly purchase_id: string | null;
 }
 
-/**
- * A license of a known purchase. A license that gets the key of an exported license is marked, so that no second one is chosen for
- * it.
- */
+/** A license of a known purchase. */
 interface LicenseOfPurchase {
   readonly id: string;
   readonly purchase_id: string;
   readonly email: string | null;
   readonly is_erased: boolean;
-  /** Also set when a batch is planned. */
+  /** `planRows` sets it for a license to which it links a row, so that it links no second row to this license. */
   has_previous_key: boolean;
 }
 

@@ -39,10 +39,13 @@ export function planRows(
 }
 
 /**
- * Decides about a row whose transaction is in the database. A license of the transaction without a previous key was issued for the
- * same sale by a report of the processor, so its buyer has its new key, and it gets the previous key of the row. A license with a
- * previous key is another one of the transaction. If all have other addresses, the transaction may be that of another shop, whose
- * refund must not end this license.
+ * Decides about a row whose transaction is in the database. The transaction may have two kinds of licenses:
+ * - one without a previous key, which a report of the processor issued for the same sale. Its buyer has its new key, and the row is
+ *   linked to it: it gets the previous key of the row;
+ * - those with a previous key, which were imported from other rows of the transaction. The row is then a further license.
+ *
+ * If all licenses have other addresses, the row is refused: the transaction may be one of another shop, whose refund must not end
+ * the license of the row.
  * @returns undefined if the row is a new license of the transaction
  */
 function planOfSoldLicense(license: DerivedLicense, { paid, licenses }: KnownPurchase): RowPlan | undefined {
@@ -67,7 +70,10 @@ export function isNewKeyMailed(license: ExportedLicense, now: Date): boolean {
   return licenseStatus(licenseStates(license)) === 'active' && !hasEnded;
 }
 
-/** The states of a license. Without a transaction there is no purchase that could have a state, so staff's status takes it over. */
+/**
+ * The states of a license. Without a transaction, no purchase is stored that could have a state, so the license gets a staff status
+ * with the same effect.
+ */
 export function licenseStates({
   transaction_id,
   staff_status,

@@ -145,7 +145,7 @@ function statusWords(row: SourceRow, { columns, flags }: ExportFormat): string[]
   return words.length > 0 ? words : ['active'];
 }
 
-/** Whether the vendor knows refunds, and the file does not say for this row whether its order was refunded. */
+/** Whether the format has columns about refunds, and this row has no value in any of them. */
 const hasNoRefundState = (row: SourceRow, { refundColumns }: ExportFormat): boolean =>
   refundColumns !== undefined && refundColumns.every((column) => !row.cell(column)?.trim());
 

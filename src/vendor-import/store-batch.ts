@@ -133,7 +133,7 @@ const previousKeyColumns = ({ previous_key_hash, previous_key }: DerivedLicense)
   previousKeyHint(previous_key),
 ];
 
-// The report of the sale had the new key mailed.
+// The new key was mailed when the report of the sale issued the license.
 const LINK_PREVIOUS_KEY = `
   update license set previous_key_hash = $2, previous_key_hint = $3,
     new_key_mailed_at = coalesce(new_key_mailed_at, created_at) where id = $1`;
@@ -203,8 +203,9 @@ async function insertLicenses(
       staff_status: states.staff_status,
       purchase_id: purchaseIds.get(transaction_id ?? '') ?? null,
       created_at: license.purchased_at ?? now,
-      // Otherwise the repetition of an erasure between the purchase and this import would clear the address (`clearErasedAddress`).
-      // Earlier than the events of the import, which are those of this holder (`sinceCurrentHolder`).
+      // Without this time, an erasure between the purchase and this import would clear the address when it is repeated
+      // (`clearErasedAddress`). It is 1 ms before the events of the import, so that they belong to this holder
+      // (`sinceCurrentHolder`).
       email_since: new Date(now.getTime() - 1),
       ended_at: endedAt({ ...states, email, ended_at: null }, now),
       new_key_mailed_at: mailed.has(id) ? now : null,

@@ -36,7 +36,10 @@ export interface ExportFormat {
   readonly resourceType?: string;
 }
 
-/** The exports of the vendors. docs/operations/license-import.md names the document from which each column is known. */
+/**
+ * The systems of other vendors from which licenses can be imported, and the formats of their exports.
+ * docs/operations/license-import.md names the document from which each column is known.
+ */
 export const VENDORS = {
   lemonsqueezy: {
     resourceType: 'license-keys',
@@ -104,12 +107,12 @@ export const VENDORS = {
 } as const satisfies Record<string, ExportFormat>;
 export type VendorName = keyof typeof VENDORS;
 
-/** The format of a file that is not an export of these vendors: `--map` names its columns. */
+/** The format of a file that is not an export of these systems: `--map` names its columns. */
 const ANY_FORMAT: ExportFormat = { columns: {} };
 
 /**
  * Returns the format of a file, with all column names in the form of `columnName`.
- * @param vendor undefined if all columns are mapped @param maps the columns that `--map` names, which replace those of the vendor
+ * @param vendor undefined if `--map` names all columns @param maps the columns of `--map`, which replace those of the vendor
  */
 export function exportFormat(
   vendor: VendorName | undefined,
