@@ -85,7 +85,7 @@ export class TokenReader {
     }
   }
 
-  /** False if the token or this computer names no machine: a machine id that cannot be read must not stop the application. */
+  /** False also if the machine of the token or the id of this computer cannot be read: this must not stop the application. */
   async isOfAnotherMachine(license: StoredLicense): Promise<boolean> {
     const { claims } = this.read(license);
     if (!claims) return false;

@@ -159,7 +159,7 @@ export class License {
   /** Only `stop` can stop a running application (docs/contract.md#errors). */
   #mayStop(problem: LicenseProblem, license: StoredLicense, call: CallName): boolean {
     if (problem.client_action !== 'stop') return false;
-    // Every other `stop` stops at once (docs/clients.md#what-to-do-on-each-client_action).
+    // These codes stop it only after the token's end, any other `stop` at once (docs/clients.md#what-to-do-on-each-client_action).
     const isIgnoredForNow = call === 'activation' && REFUSALS_OF_ACTIVATIONS.includes(problem.code);
     return !(isIgnoredForNow && this.#status.kind === 'running' && this.#isTokenValid(license));
   }
@@ -171,7 +171,7 @@ export class License {
     this.#status = stoppedBy(problem);
   }
 
-  /** What a stop of this license is stored with. */
+  /** The license, machine and version that are stored with a stop of this license. */
   async #refused({ license_key }: StoredLicense): Promise<Refused> {
     const { tokens, app_version } = this.#dependencies;
     return { license_key, mch: await tokens.thisMachine(), app_version };

@@ -27,7 +27,7 @@ export interface ClientOptions {
   stateFile: string;
   /** Returns the telemetry of each heartbeat; not called after an opt-out. May throw; must not block or be async. */
   telemetry?: () => Telemetry;
-  /** Called on each change of the status. The first reports the status with which `start` resolves. May be async, and throw. */
+  /** Called on each change of the status; first with the status with which `start` resolves. May be async, and throw. */
   onStateChange?: (status: Status) => void;
   /** Called after each check, for the update-available menu item. May be async, and throw. */
   onUpdateCheck?: (check: UpdateCheck) => void;

@@ -1,6 +1,6 @@
 /**
- * Whether the `retry-after` of a response with this status is used if the response counts as no answer: a proxy in front of the
- * service may answer with a body of its own.
+ * Whether the `retry-after` of a response with this status is used even if the response counts as no answer. A proxy in front of
+ * the service may answer with a body of its own.
  */
 export const isBusy = (status: number) => status === 429 || status === 503;
 

@@ -37,22 +37,22 @@ export function isStoppedBy<Code extends ProblemCode>(
 }
 
 /**
- * The service refuses only activations with these codes, of a machine that it does not know. In the background they stop a running
- * application only after the token's end.
+ * The service uses these codes only to refuse an activation, of a machine that it does not know. In the background such a refusal
+ * stops a running application only after the token's end.
  */
 export const REFUSALS_OF_ACTIVATIONS: readonly string[] = ['license_not_found', 'machine_limit_reached'];
 
 /**
- * Whether `reactivate` is followed. After another stop it is not, because a machine that was released must not activate itself
- * again. After a refused activation no heartbeat could end the stop, because the service does not know the token.
+ * Whether `reactivate` is followed. After a stop it is followed only if an activation was refused: no heartbeat could end that
+ * stop, because the service does not know the token. After any other stop a released machine would activate itself again.
  */
 export const mayReactivate = (status: Status): boolean =>
   status.kind !== 'stopped' || REFUSALS_OF_ACTIVATIONS.includes(status.reason);
 
 /**
- * Whether a heartbeat may have telemetry. If a firewall refuses each body with telemetry, the application must still start, and
- * still leave a stop: so only the first heartbeat of an application that waits for the network has telemetry, and none after a
- * stop.
+ * Whether a heartbeat may have telemetry. Even if a firewall refuses each body with telemetry, the application must start, and a
+ * stop must be able to end: so only the first heartbeat of an application that waits for the network has telemetry, and none after
+ * a stop.
  */
 export const hasTelemetry = (status: Status): boolean =>
   status.kind === 'running' || (status.kind === 'needs_network' && status.reason === 'not_asked_yet');

@@ -6,7 +6,7 @@ export function storedStop({ code, detail, extras }: StoredStop, refused: Refuse
   return { code, detail, extras: lasting, ...refused };
 }
 
-/** The codes that say something of one machine of the license. */
+/** The codes of refusals that concern only one machine of the license. */
 const OF_ONE_MACHINE: readonly string[] = ['binding_released', 'machine_limit_reached'];
 
 /**
@@ -17,6 +17,6 @@ export function appliesTo(stop: StoredStop, { license_key, mch, app_version }: R
   const isOther = (stored: string | undefined, own: string | undefined) => stored && own && stored !== own;
   if (isOther(stop.license_key, license_key)) return false;
   if (OF_ONE_MACHINE.includes(stop.code)) return !isOther(stop.mch, mch);
-  // An earlier client did not store its version. It was part of another version than this client.
+  // An earlier client stored no version. The application that contained it was an earlier version than this one.
   return stop.code !== 'version_not_covered' || stop.app_version === app_version;
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 
-/** How long a write is taken to last at most: far longer than one does. */
+/** A temporary file that is older than this belongs to no running write: a write takes far less time. */
 const MAX_WRITE_MS = 3_600_000;
 
 /**
@@ -14,9 +14,9 @@ export function temporaryOf(file: string): string {
 }
 
 /**
- * Deletes the temporary files of this file that were left by killed processes: they contain the license key. The file of a
- * process that still runs is kept for an hour: it may be a write in progress. Later it is not, and another process has got that id,
- * as in a container, where all get the same one. Never throws.
+ * Deletes the temporary files of this file that were left by killed processes: they contain the license key. A file with the id
+ * of a running process is kept for an hour, because it may be a write in progress. An older one was left by an earlier process
+ * with the same id: in a container, for example, each start gets the same id. Never throws.
  */
 export async function removeAbandoned(file: string): Promise<void> {
   const prefix = `${basename(file)}.`;

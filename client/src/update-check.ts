@@ -11,8 +11,8 @@ export interface UpdateDependencies {
   product: string;
   app_version: string;
   /**
-   * The later of the wall clock and the time seen, in milliseconds since 1970. The time seen alone follows `server_time`, with
-   * which a service without a manifest key could keep an old manifest from its expiry.
+   * The later of the wall clock and the time seen, in milliseconds since 1970. The time seen alone would follow `server_time`:
+   * a false service that replays an old manifest could send an old time with it, and the manifest would never expire.
    */
   now(): number;
   log(message: string): void;
