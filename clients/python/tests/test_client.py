@@ -90,7 +90,7 @@ class States(ClientTest):
         self.assertEqual([status.kind for status in self.computer.states], ["not_activated", "running", "stopped", "stopped"])
 
     def test_a_firewall_that_refuses_telemetry(self) -> None:
-        """The application runs, and leaves a stop, though each body with telemetry is refused."""
+        """A late restart runs, and a stop ends, although each body with telemetry is refused."""
 
         def firewall(exchange: Exchange) -> None:
             if "telemetry" in exchange.received.body:
@@ -274,7 +274,7 @@ class States(ClientTest):
         self.assertEqual(self.state()["time"]["clock_ahead_seconds"], 0)
 
     def test_the_time_of_the_expiry_of_a_manifest(self) -> None:
-        """It is the later one of the clock and the time seen, so neither can make an expired manifest valid."""
+        """An expiry is compared with the later of the clock and the time seen: neither alone makes an expired manifest valid."""
         computer = self.computer
         computer.activate()
         computer.remote.publish(version="3.2.0")

@@ -88,12 +88,12 @@ class Format(unittest.TestCase):
             self.assertIsNone(parse_state(text))
 
     def test_members_that_are_replaced(self) -> None:
-        """A damaged time, crash or sequence does not cost the license."""
+        """A damaged time, crash or sequence is replaced, and the license is still read."""
         members = {**json.loads(format_state(FULL)), "time": {"highest_seen": 7}, "crash": [], "sequences": {"key": 7}}
         self.assertEqual(parse_state(json.dumps(members)), State(license=FULL.license, stopped=FULL.stopped))
 
     def test_a_number_of_any_length(self) -> None:
-        """An edited file may have one in place of any number. It does not cost the license, and no start fails."""
+        """An edited file may have one in place of any number. The license is still read, and no start fails."""
         for digits in (400, 5_000):
             for name in ("clock_ahead_seconds", "sequence"):
                 text = re.sub(f'"{name}": [0-9.]+', f'"{name}": {"9" * digits}', format_state(FULL))
@@ -321,7 +321,7 @@ class TwoProcesses(FileTest):
         self.assertEqual(([process.returncode for process in processes], b"".join(outputs)), ([0] * 4, b""))
         self.assertEqual(len(self.stored().sequences), 100)
 
-    def test_a_lock_that_is_not_given_up(self) -> None:
+    def test_a_lock_that_is_not_released(self) -> None:
         """After the time limit, and without a folder, the work is done without the lock: it must not stop a paid application."""
         lock = str(self.folder / "lock")
         with locked(lock) as is_first_locked, patch("mooring_client.file_lock._TIMEOUT_SECONDS", 0.05):

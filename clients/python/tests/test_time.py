@@ -133,7 +133,7 @@ class Schedule(unittest.TestCase):
     """docs/clients.md#the-timers"""
 
     def test_bounds(self) -> None:
-        for end, is_late, failures, low, high in [
+        for end, is_waiting, failures, low, high in [
             (NotCalled(), False, 0, 2.5 * MINUTE, 8 * MINUTE),
             (Confirmed(None), False, 0, 5.7 * HOUR, 6.3 * HOUR),
             (Confirmed(float("inf")), False, 0, 5.7 * HOUR, 6.3 * HOUR),
@@ -149,7 +149,7 @@ class Schedule(unittest.TestCase):
             (Unconfirmed(None), True, 99_999, 15 * MINUTE, 18.75 * MINUTE),
             (Unconfirmed(1e9), True, 1, 6 * HOUR, 7.5 * HOUR),
         ]:
-            delays = [schedule.after_call_ms(end, is_late, failures, random) for random in (0.0, 1.0)]
+            delays = [schedule.after_call_ms(end, is_waiting, failures, random) for random in (0.0, 1.0)]
             self.assertAlmostEqual(delays[0], low, 3, (end, failures))
             self.assertAlmostEqual(delays[1], high, 3, (end, failures))
 

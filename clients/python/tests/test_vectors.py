@@ -119,7 +119,7 @@ class LicenseKeys(unittest.TestCase):
     """license-keys.json, `canonical`"""
 
     def test_check_symbol(self) -> None:
-        """A key is read whether or not its check symbol holds."""
+        """A key is read whether or not its check symbol is correct."""
         for vector in read_vectors("license-keys.json")["check_symbol"]:
             self.assertEqual(read_license_key(vector["canonical"]), vector["canonical"])
 

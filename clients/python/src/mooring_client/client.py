@@ -220,8 +220,8 @@ class MooringClient:
         if self._closing.is_set() or isinstance(self.status, (NotActivated, Stopped)):
             return
         self._failures = self._failures + 1 if isinstance(end, Unconfirmed) else 0
-        is_late_restart = isinstance(self.status, NeedsNetwork)
-        delay = schedule.after_call_ms(end, is_late_restart, self._failures, self._random())
+        is_waiting_for_network = isinstance(self.status, NeedsNetwork)
+        delay = schedule.after_call_ms(end, is_waiting_for_network, self._failures, self._random())
         self._timers.set("heartbeat", self._send_heartbeat, delay)
 
     def _schedule_manifest(self, milliseconds: float) -> None:
@@ -254,7 +254,8 @@ class MooringClient:
         return status
 
     def _now(self) -> float:
-        # The later one: with an old `server_time` a service without a manifest key could keep an old manifest from its expiry.
+        # The later of both. The time seen alone would follow `server_time`, so a false service that replays an old manifest could
+        # send an old time with it, and the manifest would never expire.
         return max(self._clock.now(), 0 if self._time is None else self._time.now())
 
     def _log(self, message: str) -> None:

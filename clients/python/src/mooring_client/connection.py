@@ -83,7 +83,7 @@ class Connector:
         if self.service.scheme == "http":
             # Only a loopback address is reached by http.
             return http.client.HTTPConnection(host, port, timeout=timeout_seconds)
-        # A proxy would connect to its own computer.
+        # For a loopback address a proxy would connect to its own computer.
         proxy = None if _is_loopback(self.service) else self._proxy_of(host)
         if proxy is None:
             return http.client.HTTPSConnection(host, port, timeout=timeout_seconds, context=self._context())
@@ -111,7 +111,7 @@ class Connector:
             if self.ssl_context is None:
                 context = ssl.create_default_context()
                 context.minimum_version = ssl.TLSVersion.TLSv1_2
-                # Python 3.13 sets it. It refuses the CAs of many companies, which the user's system trusts.
+                # Python 3.13 sets this flag, which refuses the CAs of many companies although the user's system trusts them.
                 context.verify_flags &= ~ssl.VERIFY_X509_STRICT
                 if self.ca_file is not None:
                     _trust(context, self.ca_file)

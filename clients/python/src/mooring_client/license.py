@@ -19,8 +19,9 @@ from .store import Store
 from .time_text import parse_time
 from .transport import Transport
 
-# The service refuses only activations with these codes, of a machine that it does not know. In the background they stop a running
-# application only after the token's end; every other `stop` stops it at once (docs/clients.md#what-to-do-on-each-client_action).
+# The service uses these codes only to refuse an activation, of a machine that it does not know. In the background such a refusal
+# stops a running application only after the token's end, any other `stop` at once
+# (docs/clients.md#what-to-do-on-each-client_action).
 _REFUSALS_OF_ACTIVATIONS = ("license_not_found", "machine_limit_reached")
 
 
@@ -103,9 +104,10 @@ class License:
         return self._handle(self._reactivate(_activation_of(license)), license, is_activation=True)
 
     def _may_reactivate(self) -> bool:
-        """Whether `reactivate` is followed: not after another stop, because a released machine must not activate itself again.
+        """Whether `reactivate` is followed. After a stop it is followed only if an activation was refused.
 
-        After a refused activation no heartbeat could end the stop, because the service does not know the token.
+        No heartbeat could end that stop, because the service does not know the token. After any other stop a released machine
+        would activate itself again.
         """
         return not isinstance(self.status, Stopped) or self.status.reason in _REFUSALS_OF_ACTIVATIONS
 

@@ -20,7 +20,7 @@ _LABEL = re.compile(
     rf"|[{_SPACE}](?=[A-Za-z0-9]{{2,12}}_))",
     re.DOTALL,
 )
-# The first words of the names of Japanese, Chinese and Korean characters.
+# How the Unicode names of Japanese, Chinese and Korean characters begin.
 _EAST_ASIAN_NAME = re.compile(
     r"(?:HALFWIDTH |VERTICAL |CIRCLED |PARENTHESIZED )?"
     r"(?:CJK|KANGXI|HIRAGANA|HENTAIGANA|KATAKANA|KANA|HANGUL|HANGZHOU|IDEOGRAPH|IDEOGRAPHIC|MASU|COUNTING ROD|OLD CHINESE)\b"

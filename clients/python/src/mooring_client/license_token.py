@@ -73,7 +73,7 @@ class TokenReader:
         return read_token(license.token, license.offline_until, self._keys)
 
     def is_of_another_machine(self, license: StoredLicense) -> bool:
-        """False if the token or this computer names no machine: a machine id that cannot be read must not stop the application."""
+        """False also if the machine of the token or the id of this computer cannot be read: this must not stop the application."""
         claims = self.read(license).claims
         mch = None if claims is None else self.this_machine()
         return claims is not None and mch is not None and claims.mch != mch

@@ -55,7 +55,7 @@ class UpdateCheck:
     reason: Optional[NoUpdateReason] = None
     """Why no update is available."""
     newest_version: Optional[str] = None
-    """The newest published version, of an offer and of `not_covered`."""
+    """The newest published version; only with an offer, and with the reason `not_covered`."""
 
     @property
     def is_available(self) -> bool:

@@ -50,22 +50,22 @@ CallEnd = Union[Confirmed, Unconfirmed, NotCalled]
 """The result of a call, which decides when the next one is sent."""
 
 
-def after_call_ms(end: CallEnd, is_late_restart: bool, failures: int, random: float) -> float:
+def after_call_ms(end: CallEnd, is_waiting_for_network: bool, failures: int, random: float) -> float:
     """Delay until the next heartbeat.
 
-    `is_late_restart` says whether the status is `needs_network`; `failures` counts the consecutive calls that were not
+    `is_waiting_for_network` says whether the status is `needs_network`; `failures` counts the consecutive calls that were not
     confirmed.
     """
     if isinstance(end, NotCalled):
         return first_heartbeat_ms(random)
     if isinstance(end, Confirmed):
         return next_heartbeat_ms(end.heartbeat_after_seconds, random)
-    retry = retry_late_restart_ms if is_late_restart else retry_heartbeat_ms
+    retry = retry_for_network_ms if is_waiting_for_network else retry_heartbeat_ms
     return retry(failures, end.retry_after_seconds, random)
 
 
 def first_heartbeat_ms(random: float) -> float:
-    """Delay from the start to the first heartbeat. An application in a crash loop sends nothing."""
+    """Delay from the start to the first heartbeat. It is so long that an application in a crash loop sends nothing."""
     return _between(2.5 * _MINUTE, 8 * _MINUTE, random)
 
 
@@ -84,7 +84,7 @@ def retry_heartbeat_ms(failures: int, retry_after_seconds: Optional[float], rand
     return _clamp(retry_after_seconds * _SECOND, least, 6 * _HOUR) * _between(1, 1.1, random)
 
 
-def retry_late_restart_ms(failures: int, retry_after_seconds: Optional[float], random: float) -> float:
+def retry_for_network_ms(failures: int, retry_after_seconds: Optional[float], random: float) -> float:
     """Delay after a failure while the status is `needs_network`."""
     least = min(_doubled(30 * _SECOND, failures), 15 * _MINUTE)
     return _clamp((retry_after_seconds or 0) * _SECOND, least, 6 * _HOUR) * _between(1, 1.25, random)

@@ -14,8 +14,9 @@ class SeenTime:
 
         now = max(wall clock - clock_ahead, highest time seen + running time since)
 
-    A clock that is set back gains only the time during which the application does not run. A clock that is ahead does no harm:
-    each confirmation measures the difference to the service's clock. A clock that is behind is not compensated for.
+    If the user sets the clock back before every start, only the time during which the application runs counts. A clock that is
+    ahead does no harm: each confirmation measures the difference to the service's clock. A clock that is behind is not
+    compensated for.
     """
 
     def __init__(self, clock: Clock, stored: StoredTime) -> None:
@@ -54,7 +55,7 @@ class SeenTime:
         self._highest += max(0.0, measured - self._measured_at)
         self._measured_at = measured
         wall = self._clock.now()
-        # A clock that was set back is less far ahead than before; with the old value the time would not advance.
+        # A clock that was set back is less far ahead than before. With the old value, only running time would count from now on.
         self._ahead = min(self._ahead, max(0.0, wall - self._highest))
         self._highest = representable(max(self._highest, wall - self._ahead))
         return self._highest

@@ -16,7 +16,7 @@ from .state import State, format_state, highest_of, parse_state
 _ATTEMPTS = 5
 _PAUSE_SECONDS = 0.1
 _MAX_WRITE_SECONDS = 3600
-"""How long a write is taken to last at most: far longer than one does."""
+"""A temporary file that is older than this belongs to no running write: a write takes far less time."""
 
 Log = Callable[[str], None]
 Result = TypeVar("Result")

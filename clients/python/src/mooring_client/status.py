@@ -57,7 +57,7 @@ Status = Union[NotActivated, Running, NeedsNetwork, Stopped]
 
 
 _OF_ONE_MACHINE = ("binding_released", "machine_limit_reached")
-"""The codes that say something of one machine of the license."""
+"""The codes of refusals that concern only one machine of the license."""
 
 
 def applies_to(stop: StoredStop, license_key: str, mch: Optional[str], app_version: str) -> bool:
@@ -69,7 +69,7 @@ def applies_to(stop: StoredStop, license_key: str, mch: Optional[str], app_versi
         return False
     if stop.code in _OF_ONE_MACHINE:
         return mch is None or stop.mch in (None, mch)
-    # An earlier client did not store its version. It was part of another version than this client.
+    # An earlier client stored no version. The application that contained it was an earlier version than this one.
     return stop.code != "version_not_covered" or stop.app_version == app_version
 
 
@@ -81,6 +81,6 @@ def stopped_by(stop: StoredStop) -> Stopped:
 def has_telemetry(status: Status) -> bool:
     """Whether a heartbeat may have telemetry: in `needs_network` only the first one, after a stop none.
 
-    If a firewall refuses each body with telemetry, the application must still start, and still leave a stop.
+    Even if a firewall refuses each body with telemetry, the application must start, and a stop must be able to end.
     """
     return isinstance(status, Running) or (isinstance(status, NeedsNetwork) and status.reason == "not_asked_yet")

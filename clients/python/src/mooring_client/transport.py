@@ -19,7 +19,7 @@ CALL_TIMEOUT_SECONDS = 10.0
 ANSWER_LIMIT_BYTES = 256 * 1024
 
 Wait = Callable[[str, threading.Event, float], bool]
-"""Waits for the end of a call of a path for at most some seconds, and returns whether it has ended."""
+"""Waits for the end of a call, for at most this number of seconds, and returns whether it has ended. Takes the path of the call."""
 
 
 def wait_for_end(_path: str, ended: threading.Event, seconds: float) -> bool:

@@ -23,7 +23,7 @@ def is_web_address(value: object, schemes: str = "https?") -> bool:
 
 
 def _is_host(host: str) -> bool:
-    """Whether a browser opens a host in lower case. It takes one whose last label is a number for an IPv4 address."""
+    """Whether a browser accepts a host, given in lower case. It reads a host whose last label is a number as an IPv4 address."""
     labels = (host[:-1] if host.endswith(".") else host).split(".")
     if not re.fullmatch("[0-9]+|0x[0-9a-f]*", labels[-1]):
         return host != ""

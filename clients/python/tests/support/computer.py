@@ -111,7 +111,7 @@ class Computer:
         return self.restart_after(0)
 
     def restart_after(self, milliseconds: float) -> Status:
-        """Quits the application, sets the wall clock ahead, and starts it again. The monotonic clock does not advance."""
+        """Quits the application, lets this time pass, and starts it again. The monotonic clock does not count this time."""
         self.client.close()
         self.time.wall += milliseconds
         return self.open()

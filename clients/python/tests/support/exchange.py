@@ -51,7 +51,7 @@ class Exchange:
     def send(self, status: int, headers: Headers, body: Union[str, bytes]) -> None:
         """Sends a complete answer, whose `date` is the time of the service."""
         data = body.encode() if isinstance(body, str) else body
-        # Both ways to tell where a body ends.
+        # The end of a body is marked by its length, or by a last chunk, in turn.
         if status == 304 or "content-length" in headers:
             self.begin(status, headers)
             self.send_bytes(data)

@@ -62,7 +62,7 @@ class FakeTime:
             timer.work()
 
     def move(self, milliseconds: float) -> None:
-        """Advances both clocks without running a timer. Not for a negative time: that of a timer that became due during a sleep."""
+        """Advances both clocks and runs no timer. A negative time, of a timer that became due during a sleep, has no effect."""
         if milliseconds > 0:
             self.wall += milliseconds
             self.elapsed += milliseconds

@@ -72,7 +72,7 @@ class Year:
         self.start()
 
     def start(self) -> None:
-        """Starts the application, with what must hold for this start."""
+        """Starts the application, and records what must hold for this run."""
         computer, confirmed = self.computer, self._confirmed
         is_late = confirmed.at is not None and computer.true_time - confirmed.at > 7 * DAY
         # The client knows how long ago the confirmation was if the service's clock was right, and if the user's clock was not
