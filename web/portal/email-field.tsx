@@ -1,7 +1,7 @@
 import { Field } from '../shared/forms/field.js';
 import { messages } from './messages.js';
 
-/** The name of the text about a field. The text itself would stay as it is when the reader changes the language. */
+/** The name of an error message. A stored text would stay in the old language when the reader changes the language. */
 export type FieldError = 'missingEmail' | 'wrongEmail' | 'missingKey' | 'wrongKey' | 'mistypedKey';
 
 interface Props {

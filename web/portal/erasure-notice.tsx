@@ -19,7 +19,7 @@ export function ErasureNotice({ erasure }: { erasure: WaitingErasure }) {
   const cancel = () =>
     run(async () => {
       await cancelErasure(erasure.id).catch(async (thrown: unknown) => {
-        // It may have been taken back although an answer was lost. Another holder may have signed in meanwhile.
+        // Perhaps it was cancelled, and only the answer was lost. Another holder may have signed in meanwhile.
         const { email, erasure: waiting } = await readHolder();
         if (email !== holder.email || waiting) throw thrown;
       });

@@ -7,7 +7,7 @@ interface Kept {
   readonly isReload?: boolean;
 }
 
-/** What this page kept before it loaded itself again, in the entry of the history, which the browser sends nowhere. */
+/** What this page kept before it loaded itself again. It was in the state of the history entry, which the browser never sends. */
 export let kept = (history.state ?? {}) as Kept;
 history.replaceState(null, '');
 

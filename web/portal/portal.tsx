@@ -66,7 +66,7 @@ export function Portal() {
   const load = async (fallback?: string) => {
     setStage('waiting');
     const next = await readHolder().catch(failedStage);
-    // The answer tells the time of the service, on which it depends whether the link has expired.
+    // Read again, because the `date` of the answer corrects the clock by which `releaseHint` decides whether the hint is too old.
     setHint(releaseHint());
     // The holder may have signed out meanwhile.
     if (latestStage.current === 'signed-out') return;
@@ -94,7 +94,7 @@ export function Portal() {
     forgetForm();
     // A hint works for one sign-in, and is not needed after any other.
     setHint(null);
-    // With a link, the holder may also sign in after the session has ended.
+    // It is still set if the session had ended before a release link of another license was opened.
     setSignInReason(null);
     show(found, elementToFocus(found) ?? 'headline');
   };

@@ -35,7 +35,7 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
       // Another tab or support may have released machines meanwhile, so the service counts what is in use.
       showReleased(await readHolder(), was_active);
     } catch (error) {
-      // The machine may have been released although an answer was lost.
+      // Perhaps the machine was released, and only the answer was lost.
       const current = await readHolder();
       if (findActivation(current, activation.id)?.state !== 'released') throw error;
       showReleased(current, true);

@@ -5,7 +5,7 @@ import { messages } from './messages.js';
 
 export type Table = PrivacyData['tables'][number];
 
-/** All columns of these tables, with their descriptions. Names are in English in each language of the page. */
+/** All columns of these tables, with their descriptions. The names of tables and columns are English in each language. */
 export function Columns({ tables }: { tables: readonly Table[] }) {
   return (
     <details>

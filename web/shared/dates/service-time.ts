@@ -1,4 +1,4 @@
-/** A smaller difference comes from the whole seconds of the header, and from the network. */
+/** A smaller difference is ignored: it comes from the whole seconds of the header, and from the network. */
 const MIN_DIFFERENCE_MS = 60_000;
 
 /** By how much the clock of the service is ahead of that of this device, which may be wrong by days. */

@@ -1,7 +1,7 @@
 import type { Messages } from '../../../src/languages/messages.js';
 import { receiveTexts } from './receive-texts.js';
 
-/** The texts of the components that all pages share. They are set before a page is rendered, and replaced with the language. */
+/** The texts of the components that all pages share. They are set before a page is rendered, and when the language changes. */
 export let common: Messages['shared'];
 receiveTexts('shared', (texts) => {
   common = texts;
