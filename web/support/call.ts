@@ -43,7 +43,7 @@ export const call = <T = undefined>(
   options?: RequestOptions,
 ): Promise<T> => watchSession(() => ask<T>(method, `api/${path}`, body, options), method === 'GET');
 
-/** Checks that the session goes on. Dispatches and throws as `call` does. */
+/** Checks that the session has not ended. Dispatches and throws as `call` does. */
 export const requireSession = () => watchSession(() => askForSession<StaffSessionAnswer>(), true);
 
 async function watchSession<T>(request: () => Promise<T>, isRepeatable: boolean): Promise<T> {

@@ -24,7 +24,7 @@ export function AuditPage({ query, parameters, events, next_cursor }: Props) {
   const caption = plural(events.length, captionOf(isOlderPage(query), next_cursor !== null));
   useEffect(() => {
     announce(events.length > 0 ? caption : texts.noneFound);
-    // The link to this page was on the earlier one. It is gone, and the focus with it.
+    // The link that opened this page was on the page before, and was removed with it. Its focus is lost.
     if (document.activeElement === document.body) moveFocus(box.current);
   }, []);
   const filter = readFilter(query);

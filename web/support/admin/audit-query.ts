@@ -44,7 +44,7 @@ export function isDay(text: string): boolean {
 function startOfDay(day: string, later = 0): string {
   if (day === '') return '';
   const [year, month, date] = day.split('-').map(Number) as [number, number, number];
-  // A day without a midnight starts at one o'clock, which `setDate` would keep for the later day.
+  // A day on which summer time begins may start at one o'clock. `setDate` would keep that hour for the later day.
   const start = new Date(year, month - 1, date + later);
   const utcYear = start.getUTCFullYear();
   return utcYear < 1970 || utcYear > 9999 ? '' : start.toISOString();

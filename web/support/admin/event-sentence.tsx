@@ -40,7 +40,8 @@ function ConcernedLicense({ event: { license_id, key_hint } }: { event: AuditEve
   return <a href={hrefOf('license', license_id)}>{t(texts.license, { hint: key_hint })}</a>;
 }
 
-// A page of events does not know all machines, so each one has the end of its id, by which the table of machines lists it too.
+// A page of events does not know all machines, so a label may be ambiguous. The end of the id identifies the machine, also in the
+// table of machines.
 function ConcernedMachine({ event: { hostname_hint: label, change } }: { event: AuditEvent }) {
   const { activation_id: id } = change as { activation_id?: string };
   return (

@@ -46,7 +46,7 @@ export function App({ link: initialLink }: { link: string | undefined }) {
 
 function SignedIn({ state, session }: { state: SessionState; session: StaffSessionAnswer }) {
   const [isPostponed, setIsPostponed] = useState(false);
-  // Once it is shown, the workspace stays: without it, what a person types there would be lost when the last passkey is removed.
+  // Once it is shown, the workspace stays. Otherwise what a person types there would be lost when they remove their last passkey.
   const isOpen = useRef(false);
   isOpen.current ||= session.has_passkey || isPostponed;
   return (

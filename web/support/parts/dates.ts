@@ -8,7 +8,7 @@ const MAX_RELATIVE_DAYS = 30;
 const locale = regionalForm('en');
 const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 0 });
 const relative = new Intl.RelativeTimeFormat(locale);
-/** Formats no difference as `now`. */
+/** Formats a difference of 0 as `now`. */
 const now = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
 const shortUtcDay = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const shortTime = new Intl.DateTimeFormat(locale, {

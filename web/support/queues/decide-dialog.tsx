@@ -17,7 +17,7 @@ interface Props {
   readonly onConfirmed: () => void;
 }
 
-/** Asks for the reason to release machines, or to decline to. */
+/** Asks for the reason to release machines, or to decline release requests. */
 export function DecideDialog({ targets, decision, onClose, onConfirmed }: Props) {
   const { decide: texts, reason: reasons } = messages;
   const isRelease = decision === 'release';

@@ -22,7 +22,7 @@ export function HolderMails({ targets, decision, reason }: Props) {
   const answer = useDecisionMails();
   if (!answer) return null;
   const { mails, language: usual } = answer;
-  // As in the service, a language that is no longer there is replaced.
+  // As in the service, the language of MAIL_LANGUAGE replaces one that is missing or no longer available.
   const languageOf = ({ language }: Target) =>
     mails.some((mail) => mail.language === language) ? language : usual;
   const sent = mails

@@ -40,7 +40,7 @@ export function useSession(): SessionState {
 
   async function read() {
     const found = await findSession();
-    // A result that came after the sign-out is shown on the sign-in page, and is not for the next person.
+    // An error that arrived after the sign-out stays on the sign-in page. The next person must not see it.
     if (found.id !== session?.id) removeErrors();
     setSession(found);
     continueWith(found);
