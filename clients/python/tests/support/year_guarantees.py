@@ -41,7 +41,7 @@ def find_violations(run: Run) -> List[str]:
     manifests = [attempt for attempt in run.attempts if attempt.path == "/v1/manifest"]
     found = [*_check_statuses(run), *_check_start(run, heartbeats), *_check_pauses(run, calls)]
     for previous, heartbeat in zip(heartbeats, heartbeats[1:]):
-        found += _check_pace(previous, calls[calls.index(heartbeat) - 1], heartbeat)
+        found += _check_pace(previous, _find_scheduling(calls[: calls.index(heartbeat)]), heartbeat)
     found += _check_daily_manifest(run, manifests)
     for number, call in enumerate(calls):
         found += _check_activation(call, calls[:number])
@@ -71,10 +71,21 @@ def _check_start(run: Run, heartbeats: List[Attempt]) -> Iterator[str]:
         yield "a restart after seven days sent no heartbeat at once"
 
 
-def _check_pace(previous_heartbeat: Attempt, previous_call: Attempt, heartbeat: Attempt) -> Iterator[str]:
+def _find_scheduling(calls: Sequence[Attempt]) -> Attempt:
+    """The last call that set the time of the next heartbeat: an activation that a click requested does so only if it succeeds."""
+    return [
+        call
+        for number, call in enumerate(calls)
+        if call.path == "/v1/heartbeat"
+        or (call.received and call.received.is_confirmed)
+        or _is_requested(call, calls[number - 1] if number else None)
+    ][-1]
+
+
+def _check_pace(previous_heartbeat: Attempt, scheduling: Attempt, heartbeat: Attempt) -> Iterator[str]:
     """Two consecutive heartbeats are at least five hours apart, unless the user or the service asked for an earlier one.
 
-    `previous_call` is the call before the second heartbeat: the first heartbeat, or an activation.
+    `scheduling` is the call that set the time of the second heartbeat: the first heartbeat, or an activation.
     """
     gap = heartbeat.when - previous_heartbeat.when
     if heartbeat.is_user_initiated or gap > 5 * HOUR:
@@ -85,9 +96,7 @@ def _check_pace(previous_heartbeat: Attempt, previous_call: Attempt, heartbeat: 
     is_repetition = before is not None and before.action == "fix" and before.telemetry is not None and not has_telemetry
     if is_repetition and gap <= _CALLS_TIMEOUT_MS:
         return
-    # The retry-after is that of the last answer: to the heartbeat, or to the activation that this answer asked for. The gap is
-    # measured from the previous heartbeat, so it is never shorter than the delay.
-    asked = previous_call.received.retry_after_seconds if previous_call.received else None
+    asked = scheduling.received.retry_after_seconds if scheduling.received else None
     if heartbeat.status == "needs_network":
         if gap < 30 * SECOND:
             yield f"repeated a call after {gap} ms while it waited for the network"
