@@ -19,7 +19,10 @@ import { temporaryFolder } from '../support/folders.js';
 
 /** The IP address from which requests are sent, and those in the forwarding headers. */
 const IP_ADDRESSES = [CLIENT_ADDRESS, '203.0.113.77', '2001:db8::77'];
-/** Values that identify the caller. The tables may contain them, except the license key; no log may. */
+/**
+ * Canaries: values that identify the caller and occur nowhere else. The tables may contain them, except the license key; no log
+ * may.
+ */
 const IDENTITY = {
   license_key: deriveLicenseKey(randomBytes(32), 'MOOR', '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6', 1),
   email: 'kanari.q7@leak.example',

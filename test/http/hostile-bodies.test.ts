@@ -110,7 +110,7 @@ test.each([
   ['beyond Unicode', [0xf4, 0x90, 0x80, 0x80]],
   ['a sequence that is cut', [0xe2, 0x82]],
   ['Latin-1', [0xfc]],
-])('400 for a body that is not UTF-8: %s', async (_what, bytes) => {
+])('a body that is not UTF-8 is refused with 400: %s', async (_what, bytes) => {
   for (const [path, body] of bodies) {
     const text = Buffer.from(JSON.stringify({ ...body, unknown: '?' }));
     const at = text.lastIndexOf('?');
@@ -131,7 +131,7 @@ const UNSTORABLE = [
   String.raw`\udc00\ud800`,
 ];
 
-test.each(UNSTORABLE)('422 at the member for a text with %s', async (escaped) => {
+test.each(UNSTORABLE)('a text with %s is refused with 422 and a pointer to its member', async (escaped) => {
   for (const [path, body] of [
     ...bodies,
     ['/v1/activate', activation(license, 'hinted', { hostname_hint: 'Studio' })] as const,
@@ -233,14 +233,14 @@ test.each([
   'application/problem+json',
   ';;;/',
   '*/*',
-])('415 for a body that is declared as %s', async (type) => {
+])('a body that is declared as %s is refused with 415', async (type) => {
   for (const [path, body] of bodies) {
     const answer = await post(path, JSON.stringify(body), { 'content-type': type });
     expect(answer.json).toMatchObject({ code: 'unsupported_media_type' });
   }
 });
 
-test('400 for an empty or missing body, white space, or text that is no JSON object', async () => {
+test('an empty or missing body, white space, or text that is no JSON object is refused with 400', async () => {
   for (const [path] of bodies) {
     for (const body of ['', undefined, ' ', 'null', '[]', '1', '"a"', '{', '{}{}', '\uFEFF{"a":1']) {
       expect((await post(path, body)).json).toMatchObject({ code: 'malformed_request' });
@@ -263,7 +263,7 @@ test.each([
   [{ 'content-type': 'application/json; charset=utf-16' }],
   [{ 'content-type': 'application/json; charset=latin1' }],
   [{ 'content-encoding': 'gzip' }],
-])('415 for a body that is not declared as plain UTF-8: %p', async (headers) => {
+])('a body that is not declared as plain UTF-8 is refused with 415: %p', async (headers) => {
   const { json } = await service.call('POST', '/v1/activate', '{}', headers);
   expect(json.code).toBe('unsupported_media_type');
 });

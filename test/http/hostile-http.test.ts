@@ -28,7 +28,7 @@ describe('paths and methods', () => {
   const routes = documentedRoutes();
   const paths = [...new Set(routes.map(({ path }) => path))];
 
-  test.each(paths)('405 with allow for every other method of %s', async (template) => {
+  test.each(paths)('every other method of %s is refused with 405 and an allow header', async (template) => {
     const path = template.replace('{id}', '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6');
     // A fixed path may match the path with an id of another route: a GET of licenses/search is one of licenses/{id}.
     const fits = (other: string) => new RegExp(`^${other.replaceAll('{id}', '[^/]+')}$`).test(path);
@@ -60,7 +60,7 @@ describe('paths and methods', () => {
     `/${CANARY}`,
     '/v1/manifest;x=1',
     '/../etc/passwd',
-  ])('404 for %s', async (path) => {
+  ])('%s is answered with 404', async (path) => {
     for (const method of ['GET', 'POST', 'DELETE']) {
       const [answer] = await exchange(service.url, [
         request(method, path, undefined, 'connection: close\r\n'),
@@ -125,12 +125,15 @@ describe('invalid and unusual HTTP', () => {
     'POST /v1/activate HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n',
     // HTTP/1.1 requires a host. Node would respond to this request itself, without a body.
     'GET /v1/manifest HTTP/1.1\r\n\r\n',
-  ])('400, a problem, and the end of the connection: %j', async (bytes) => {
-    const [answer] = await exchange(service.url, [Buffer.from(bytes, 'latin1')]);
-    expectProblem(answer!, 'malformed_request');
-    expect(answer!.headers).toMatchObject({ connection: 'close', date: expect.any(String) });
-    expect(answer!.body).not.toContain(CANARY);
-  });
+  ])(
+    'an invalid request is answered with 400 and a problem, and its connection is closed: %j',
+    async (bytes) => {
+      const [answer] = await exchange(service.url, [Buffer.from(bytes, 'latin1')]);
+      expectProblem(answer!, 'malformed_request');
+      expect(answer!.headers).toMatchObject({ connection: 'close', date: expect.any(String) });
+      expect(answer!.body).not.toContain(CANARY);
+    },
+  );
 
   test('any bytes get a problem or no response', async () => {
     const start = fc.constantFrom(

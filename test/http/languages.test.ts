@@ -18,7 +18,7 @@ test.each([
   expect(headers['vary']).toBe('accept-language, accept-encoding');
 });
 
-test('the list alone has no texts', async () => {
+test('without the name of a page, /languages lists the languages and has no texts', async () => {
   const { json } = await read('/languages');
   expect(Object.keys(json as object)).toEqual(['languages']);
 });

@@ -16,7 +16,7 @@ const other = await Service.start({ databaseUrl: service.databaseUrl, dataDir: s
 const read = (headers: Record<string, string> = {}, path = '/v1/manifest', method = 'GET') =>
   service.call(method, path, undefined, headers);
 
-test('404 with client_action retry before the first version is published', async () => {
+test('before the first version is published, the manifest is answered with 404 and client_action retry', async () => {
   const { status, json, headers } = await read();
   expect([status, json.code, json.client_action]).toEqual([404, 'no_version_published', 'retry']);
   expect(headers).toMatchObject({ 'cache-control': 'no-store' });
@@ -72,7 +72,7 @@ describe('once a version is published', () => {
     ['a list with the etag', (etag: string) => `"a", ${etag},W/"b"`],
     ['a list with the etag, weak', (etag: string) => `"a",W/${etag}`],
     ['an asterisk', () => '*'],
-  ])('304 without a body to a client that sends %s', async (_what, tags) => {
+  ])('a client that sends %s gets 304 without a body', async (_what, tags) => {
     const { headers } = await read();
     const response = await read({ 'if-none-match': tags(headers['etag']!) });
     expect([response.status, response.text]).toEqual([304, '']);
@@ -92,7 +92,7 @@ describe('once a version is published', () => {
     ['half of the etag', (etag: string) => `${etag.slice(0, 10)}"`],
     ['broken quotes', () => '"'],
     ['the etag with W/ inside', (etag: string) => `${etag.slice(0, 5)}W/${etag.slice(5)}`],
-  ])('200 to a client that sends %s', async (_what, tags) => {
+  ])('a client that sends %s gets 200 and the manifest', async (_what, tags) => {
     const { headers, text } = await read();
     const answer = await read({ 'if-none-match': tags(headers['etag']!) });
     expect([answer.status, answer.text]).toEqual([200, text]);
@@ -109,7 +109,7 @@ describe('once a version is published', () => {
     expect((await read({}, '/v1/manifest', 'HEAD')).status).toBe(200);
   });
 
-  test('405 with an allow header for any other method', async () => {
+  test('any other method is refused with 405 and an allow header', async () => {
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
       const { status, json, headers } = await read({}, '/v1/manifest', method);
       expect([status, json.code]).toEqual([405, 'method_not_allowed']);

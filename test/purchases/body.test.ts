@@ -24,14 +24,14 @@ const newReport = (more: Record<string, unknown> = {}) => {
 };
 
 test.each(['', ' ', '{', '{}{}', 'null', '1', '"paid"', '[]', '[{"status":"paid"}]', 'undefined'])(
-  '400 for a body that is not a JSON object: %j',
+  'a body that is not a JSON object is refused with 400: %j',
   async (body) => {
     const { status, json } = await report(service, body);
     expect([status, json.code]).toEqual([400, 'malformed_request']);
   },
 );
 
-test('400 for a body that is not UTF-8, even if its text with replacement characters has a valid signature', async () => {
+test('a body that is not UTF-8 is refused with 400, even if its text with replacement characters has a valid signature', async () => {
   const before = await purchaseCount();
   for (const bytes of ['ff', 'c0af', 'eda080', 'e282']) {
     const body = Buffer.from(newReport({ x: '#' }).replace('#', '\xff'), 'latin1');
@@ -83,7 +83,7 @@ test.each([
   expect(recorded.filter((text) => text.includes('nowhere'))).toEqual([]);
 });
 
-test('413 for a body over 64 KiB, with a content-length or chunked, and over 16 KiB on the routes of clients', async () => {
+test('a body over 64 KiB is refused with 413, with a content-length or chunked, and on the routes of clients a body over 16 KiB', async () => {
   const filled = (size: number) => {
     const body = newReport({ x: '#' });
     return body.replace('#', 'x'.repeat(size + 1 - body.length));
@@ -119,11 +119,14 @@ test.each([
   ['application/x-www-form-urlencoded', 'identity'],
   ['application/json; charset=latin1', 'identity'],
   ['application/json', 'gzip'],
-])('415 for a body that is not declared as uncompressed JSON in UTF-8: %s, %s', async (type, encoding) => {
-  const body = newReport();
-  const headers = { ...signatureHeaders(body), 'content-type': type, 'content-encoding': encoding };
-  expect((await service.call('POST', PURCHASES_PATH, body, headers)).status).toBe(415);
-});
+])(
+  'a body that is not declared as uncompressed JSON in UTF-8 is refused with 415: %s, %s',
+  async (type, encoding) => {
+    const body = newReport();
+    const headers = { ...signatureHeaders(body), 'content-type': type, 'content-encoding': encoding };
+    expect((await service.call('POST', PURCHASES_PATH, body, headers)).status).toBe(415);
+  },
+);
 
 const status = fc.constantFrom('paid', 'disputed', 'dispute_won', 'refunded');
 const text = fc.string({ unit: 'binary', maxLength: 12 });

@@ -77,7 +77,7 @@ test.each(ROUNDS)('a refund ends all activations that are made concurrently (rou
   for (const token of tokens) expect((await two.heartbeat(token)).json.code).toBe('license_refunded');
 });
 
-test('a refund of some round ended an activation that was made concurrently', async () => {
+test('in at least one round a refund ended an activation that was made concurrently', async () => {
   const ended = "select id from activation where ended_reason = 'refunded' limit 1";
   expect(await one.sql(ended)).toHaveLength(1);
 });

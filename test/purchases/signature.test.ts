@@ -45,7 +45,7 @@ test('signatureHeaders returns the headers of the example of Standard Webhooks',
 });
 
 // These tests send fewer than the 60 wrong signatures in a minute after which the answer is 429.
-describe('403, and nothing is stored,', () => {
+describe('a report is refused with 403, and nothing is stored,', () => {
   afterEach(async () => {
     jest.restoreAllMocks();
     expect(await purchaseCount()).toBe(0);
@@ -148,7 +148,7 @@ describe('403, and nothing is stored,', () => {
   });
 });
 
-describe('204', () => {
+describe('a report is accepted with 204', () => {
   test.each([-290, 0, 290])('when it was signed %i seconds from now', async (seconds) => {
     const { status } = await report(service, newReport(), { at: unixTime() + seconds });
     expect(status).toBe(204);
