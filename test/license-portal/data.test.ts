@@ -20,7 +20,7 @@ const HOUR_MS = 3_600_000;
 const LEFT_OUT = [
   ...['license_id'].map((column) => `activation.${column}`),
   ...['actor', 'id', 'license_id'].map((column) => `audit_event.${column}`),
-  // A waiting request is that of the holder, at the address that is exported; its other columns are null.
+  // The export has only the waiting request of the holder, whose address it names once for all data; its other columns are null.
   ...['asked_by', 'cancelled_at', 'email', 'erased', 'honoured_at', 'reason'].map(
     (column) => `erasure_request.${column}`,
   ),
@@ -247,11 +247,11 @@ describe('GET export', () => {
   });
 
   test('names with a purchase only the licenses of the holder, also if other persons have licenses of it', async () => {
-    const [buyer, seat, outsider] = [newEmail(), newEmail(), newEmail()];
+    const [buyer, colleague, outsider] = [newEmail(), newEmail(), newEmail()];
     const transaction_id = `pi_${randomUUID()}`;
     const bought = await sell(service, buyer, transaction_id);
     const [second, third] = [
-      (await service.issue({ email: seat })).license_id,
+      (await service.issue({ email: colleague })).license_id,
       (await service.issue({ email: outsider })).license_id,
     ];
     await service.sql(
@@ -260,7 +260,7 @@ describe('GET export', () => {
     );
     const purchasesOf = async (email: string) =>
       (await (await signInByCode(email)).call('GET', '/export')).json.purchases;
-    expect(await purchasesOf(seat)).toMatchObject([{ transaction_id, email: null, license_id: second }]);
+    expect(await purchasesOf(colleague)).toMatchObject([{ transaction_id, email: null, license_id: second }]);
     expect(await purchasesOf(buyer)).toMatchObject([{ transaction_id, email: buyer, license_id: bought }]);
     // The purchase stays in the export of the buyer after the license has got another holder.
     await service.setLicense(bought, { email: newEmail() });

@@ -9,7 +9,7 @@ const EMAIL = 'ada@example.com';
 const one = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '1000' } });
 const two = await Service.start({ databaseUrl: one.databaseUrl, dataDir: one.dataDir });
 
-test(`of two machines that activate while the holder releases the third, exactly one is activated, ${ROUNDS} times`, async () => {
+test(`of two machines that activate while the holder releases the active one, exactly one is activated, ${ROUNDS} times`, async () => {
   const license = await one.issue({ email: EMAIL, machines_allowed: 1 });
   const holder = await new Browser(one).signInByCode(EMAIL);
   const activate = async ({ url }: Service, machine: string) =>

@@ -31,7 +31,7 @@ async function fullLicense() {
   return { ...license, link, hint, activation_id: json.activation.id as string };
 }
 
-/** The part of a hint after the license id, which a table has. */
+/** The part of a hint after the license id. A table has the id, so to find it there would not mean that a hint is stored. */
 const withoutLicenseId = (hint: string) => hint.slice(hint.indexOf('.') + 1);
 const requestCode = (browser: Browser, hint: unknown) => browser.call('POST', '/session/code', { hint });
 /** Requests a code with a hint. @returns the mailed code */
@@ -118,7 +118,7 @@ test.each([
   expect([status, errors.map(({ pointer }) => pointer)]).toEqual([422, pointers]);
 });
 
-test('a code without the address is refused in a browser that did not request it, and has five tries', async () => {
+test('a sign-in with a code and no address is refused in a browser that did not request the code; the code has five tries', async () => {
   const browser = new Browser(service);
   const code = await mailedCode(browser, await fullLicense());
   expect(await signIn(new Browser(service), code)).toMatchObject(CODE_INVALID);
@@ -207,7 +207,7 @@ test.each([
   },
 );
 
-test('a key without the address is refused', async () => {
+test('a sign-in with a key and no address is refused', async () => {
   const { license_key } = await fullLicense();
   const { status, json } = await new Browser(service).call('POST', '/session', { license_key });
   expect([status, json['errors']]).toMatchObject([422, [{ pointer: '/email' }]]);

@@ -127,7 +127,7 @@ describe('the cookies', () => {
       .filter((attribute) => !attribute.startsWith('Expires='))
       .toSorted();
 
-  test('over http: HttpOnly and SameSite=Strict; only the cookie of a code has a Max-Age', async () => {
+  test('over http are HttpOnly and SameSite=Strict; only the cookie of a code has a Max-Age', async () => {
     const license = await service.issue({ email: 'cookies@example.com' });
     const signIn = (body: unknown) => newBrowser().call('POST', '/session', body);
     const [session] = (await signIn({ email: license.email, license_key: license.license_key })).cookies;
@@ -140,7 +140,7 @@ describe('the cookies', () => {
     expect(attributes(code!)).toEqual(['HttpOnly', 'Max-Age=600', 'Path=/', 'SameSite=Strict']);
   });
 
-  test('over https: Secure, and bound to the host by the prefix __Host-', async () => {
+  test('over https are also Secure, and bound to the host by the prefix __Host-', async () => {
     const origin = 'https://licenses.example.org';
     const secure = await Service.start({
       databaseUrl: service.databaseUrl,

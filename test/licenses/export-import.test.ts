@@ -506,7 +506,7 @@ describe('a wrong use is refused in one sentence', () => {
       /^--only names A twice\.$/,
     ],
     [
-      'an option of the other import',
+      'an option that needs --from or --map',
       ['x.csv', '--on-expiry', 'stop'],
       2,
       /^--on-expiry needs --from or --map/,

@@ -33,7 +33,7 @@ beforeEach(async () => {
   await service.sql('delete from license');
 });
 
-test('of concurrent first starts with two secrets, those with one of them succeed, and no other is accepted afterwards', async () => {
+test('of concurrent first starts with two secrets, only the starts with one of the secrets succeed, and no other secret is accepted afterwards', async () => {
   const secrets = [own, other, own, other, own, other];
   const results = await Promise.allSettled(secrets.map((settings) => check(settings)));
   const accepted = secrets.filter((_secret, at) => results[at]!.status === 'fulfilled');
