@@ -197,7 +197,7 @@ test.each([
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(kib * 1024);
 });
 
-test('the page of the errors is readable at each width, in light and dark mode, and uses its own style alone', async () => {
+test('the page /docs/errors is readable at each width, in light and dark mode, and uses no style but its own', async () => {
   const page = await browser.openPage(origin, { path: '/docs/errors#license_expired' });
   await page.getByRole('heading', { name: 'license_expired' }).waitFor();
   await browser.expectAccessibleLayout(page);

@@ -173,7 +173,7 @@ test('after two lost answers, the next click shows that the deletion was taken b
   expect(await page.locator('#erasure').count()).toBe(0);
 });
 
-test('a deletion whose cancellation is refused is still shown, with the reason', async () => {
+test('a deletion whose cancellation does not reach the service is still shown, with the reason', async () => {
   const page = await browser.openPage(origin, { now: NOW });
   await askForErasure(page);
   await routeNext(page, '**/portal/api/erasure?*', (route) => route.abort());

@@ -237,7 +237,7 @@ describe('a self-release', () => {
     await expectToast(page, 'It is released. Its place is free.');
   });
 
-  test('Escape warns before it discards a typed code, and does not close the dialog while the machine is released', async () => {
+  test('has a dialog that Escape closes only after a warning if a code was typed, and not at all while the machine is released', async () => {
     await activateMachine(service, license, 'Studio Mac');
     const page = await openByKey(browser, origin, license);
     await page.getByRole('button', { name: 'Release Studio Mac' }).click();
@@ -487,7 +487,7 @@ test('two machines without a name are distinguished by their descriptions, also 
   }
 });
 
-test('a list of 500 machines can be filtered, and those that ended are collapsed', async () => {
+test('a list of 500 machines can be filtered, and the list of the machines no longer in use is collapsed', async () => {
   await service.setLicense(license.license_id, { machines_allowed: 500 });
   await service.sql(
     `insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at, ended_at, ended_reason)

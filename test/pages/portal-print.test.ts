@@ -70,7 +70,7 @@ test('the printed page has a title, the day, product, vendor, key ending, holder
   expect(colours).toEqual(['rgb(0, 0, 0) on rgba(0, 0, 0, 0)']);
 });
 
-test('the day of the print is that of the reader, as for the activations', async () => {
+test('the printed day is in the time zone of the reader, as the days of the activations are', async () => {
   const license = await service.issue({ email: 'far-east@example.com' });
   const page = await browser.openPage(origin, { timezoneId: 'Pacific/Kiritimati' });
   await openByKey(page, origin, license);

@@ -17,14 +17,14 @@ import { startForBrowser } from './service.js';
 const { service, origin, browser } = await startForBrowser();
 
 let license: HolderCredentials & { license_id: string };
-let machine: string;
+let activationId: string;
 beforeEach(async () => {
   license = await service.issue({ email: `${randomUUID()}@example.com` });
-  machine = await activateMachine(service, license, 'Studio Mac');
+  activationId = await activateMachine(service, license, 'Studio Mac');
 });
 
 const releaseByStaff = () =>
-  service.app.get(ReleaseService).release(machine, { actor: 'support@example.com', reason: 'Sold.' });
+  service.app.get(ReleaseService).release(activationId, { actor: 'support@example.com', reason: 'Sold.' });
 
 /** Returns to the page, and waits until it has received the data again. */
 async function returnTo(page: Page): Promise<void> {
@@ -109,7 +109,7 @@ test('a sign-out in another tab is noticed when the holder returns, and after a 
   expect(await notice.count()).toBe(0);
 });
 
-test('a portal that had no connection shows the changes of the meantime', async () => {
+test('when a portal without a connection has one again, it shows what has changed meanwhile', async () => {
   const page = await openByKey(browser, origin, license);
   await browser.goOffline(page);
   await page.getByRole('status').getByText('You are offline.').waitFor();

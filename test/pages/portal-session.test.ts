@@ -195,7 +195,7 @@ test('a portal that was opened without a connection loads by itself when there i
   await headline(page).waitFor();
 });
 
-test('a connection that comes back as soon as the portal says that there is none is used', async () => {
+test('if the connection comes back while the portal renders that there is none, the portal loads by itself', async () => {
   const page = await openByKey(browser, origin, license);
   // An observer runs after a change is rendered, and before the effects of that render.
   await page.addInitScript(`

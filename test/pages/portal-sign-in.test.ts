@@ -39,7 +39,7 @@ test('a holder signs in by e-mail address and license key, by keyboard alone, an
   expect(await page.title()).toBe('1 of 1 machines in use · com.example.app');
 });
 
-test('the field for the address has the same width for a holder who has lost the key', async () => {
+test('the field for the address has the same place and width in the form for a holder who has lost the key', async () => {
   const page = await open();
   const box = async () => (await email(page).boundingBox())!;
   const { x, width } = await box();
@@ -133,7 +133,7 @@ test('"I lost my key": a mailed code, pasted with a dash, is sent when its eight
   await page.getByRole('button', { name: 'Send me the key' }).waitFor();
 });
 
-test('an address without a license gets the same response, and can be changed', async () => {
+test('an address without a license gets the same response as one with a license, and can be changed', async () => {
   const page = await open();
   await press(page, 'I lost my key');
   // A text that is typed while one form replaces the other would be lost.
@@ -148,7 +148,7 @@ test('an address without a license gets the same response, and can be changed', 
   expect(await email(page).inputValue()).toBe('unknown@example.com');
 });
 
-test('while a code is requested, its address cannot be changed, so the page names the one that gets it', async () => {
+test('while a code is requested, its address cannot be changed, so the page names the address to which the code is mailed', async () => {
   const page = await open();
   await press(page, 'I lost my key');
   await expectFocus(email(page));

@@ -71,6 +71,7 @@ export async function closeByEscape(open: Locator): Promise<void> {
   while (await open.isVisible()) await open.page().keyboard.press('Escape');
 }
 
+/** Presses Tab until an element has the focus. @throws Error if the focus does not reach it */
 export async function tabTo(target: Locator): Promise<void> {
   await target.waitFor();
   const isFocused = () => target.evaluate((element) => element === element.ownerDocument.activeElement);

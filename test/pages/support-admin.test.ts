@@ -366,7 +366,7 @@ test('the audit trail is filtered by person, action and days, and the URL keeps 
   expect(await linked.getByLabel('Through').inputValue()).toBe('2026-11-10');
 });
 
-test('the filters take whole days where one has no midnight, and at the ends of the calendar', async () => {
+test('the filters take whole days in a time zone in which a day has no midnight, and at the ends of the calendar', async () => {
   // In Cairo the 24th of April 2026 begins at one o'clock.
   const page = await browser.openPage(origin, { timezoneId: 'Africa/Cairo' });
   await openAs(page, origin, service, 'support', '#audit');

@@ -22,7 +22,7 @@ for (const label of ['Studio', 'Laptop'])
 const boxOf = async (element: Locator) => (await element.boundingBox())!;
 
 test.each([760, 1120, 1280])(
-  'at a width of %d pixels the tabs are in one line, and no view is wider',
+  'at a width of %d pixels the tabs are in one line, and no view is wider than the window',
   async (width) => {
     const page = await browser.openPage(origin, { viewport: { width, height: 800 } });
     await openAs(page, origin, service, 'admin');

@@ -1057,7 +1057,7 @@ test('Escape discards no text before its warning can be read, wherever the focus
   await closeByEscape(dialog(page));
 });
 
-test('after a conflict, a field that was put back to its first value is not changed, and each further change is a conflict', async () => {
+test('after a conflict, a field that was put back to its first value counts as not edited, and each further change by another person is a conflict', async () => {
   const { license, page } = await openChangeDialog('three@example.com', 9);
   const machines = dialog(page).getByLabel('Machines');
   await machines.fill('15');

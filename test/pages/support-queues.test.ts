@@ -435,7 +435,7 @@ test('a sign-out sends a pending release first; if that fails, the person stays 
   expect(await readDecisions()).toEqual(['release']);
 });
 
-test('the next person sees neither the failed decision of one who signed out before its result, nor the reason', async () => {
+test('if a person signs out before a decision has its result, the next person sees neither its failure nor its reason', async () => {
   const page = await openQueue('First', 'Second');
   await page.route(`**/release-requests/${await requestId('Second')}`, (route) =>
     route.fulfill({ status: 503 }),
@@ -563,7 +563,7 @@ test('requests are selected by keyboard and released with one reason, and one th
   expect(events).toHaveLength(1);
 });
 
-test('a request that its holder asks again after it was declined is not selected', async () => {
+test('a request that its holder makes again after it was declined is not selected', async () => {
   const page = await openQueue('Again', 'Other');
   const checkbox = row(page, 'Again').getByRole('checkbox');
   await checkbox.check();
