@@ -7,7 +7,10 @@ import { Random } from '../client/random.js';
 const SEED = Number(process.env['MOORING_SEED'] ?? randomInt(2 ** 31));
 console.info(`MOORING_SEED=${SEED}`);
 
-/** Arguments of `Admission`: whether no person waits for a request, as with a heartbeat, and whether it may wait for a slot. */
+/**
+ * Arguments of `Admission`: the first is true for a heartbeat and false for a request for which a person waits, the second is
+ * whether the request may wait for a slot.
+ */
 const [HEARTBEAT, PERSON, MAY_WAIT] = [true, false, true];
 const LIMITS = { waitingMs: 500, maxQueuedMs: 250, concurrentRequests: 2_000 };
 
@@ -47,7 +50,7 @@ test('a heartbeat is refused when connections wait for longer than the limit, an
   ]);
 });
 
-test('a queue that is never empty and short is no reason for a refusal', () => {
+test('a short queue is no reason for a refusal, even if it is never empty', () => {
   const { state, admission, answer } = createAdmission();
   answer(1_000, 1_000);
   Object.assign(state, { waitingMs: 60_000, length: 499 });

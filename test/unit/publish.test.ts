@@ -61,7 +61,7 @@ const publish = (
   });
 };
 
-describe('may be published', () => {
+describe('the server permits the publication of', () => {
   test('a higher version, also with a lower minimum', () => {
     publish(next);
     publish({ ...next, minimum_license_expiry: null });
@@ -106,7 +106,7 @@ test('the live manifest may be published again, with which a lost answer is repe
   expect(() => publish(live, [live], expired)).toThrow('This manifest expired');
 });
 
-describe('is refused', () => {
+describe('the server refuses', () => {
   const versionWithoutHttps = {
     version: '1.0',
     dmg: { ...live.dmg, url: 'http://dl.example.com/a' },

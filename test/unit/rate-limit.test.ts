@@ -80,7 +80,7 @@ test('an attempt of a period that has ended is not taken back from the next peri
   expect(codesOf(limit, 'ada')).toEqual(['too_many_requests']);
 });
 
-test('above the limit of known clients, those with the fewest attempts are forgotten, the oldest of them first', () => {
+test('above the limit of known clients, the clients with the fewest attempts are forgotten, the oldest of them first', () => {
   const limit = new RateLimit(3, 60, 3);
   codesOf(limit, 'twice', 'once', 'twice', 'once too');
   // Forgets `once`, then `once too`.

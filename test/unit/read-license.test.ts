@@ -184,7 +184,9 @@ test.each<[string, VendorName, Record<string, string>, object]>([
       ),
     },
   ],
-])('%s', (_name, vendor, cells, expected) => expect(read(vendor, cells)).toEqual(expected));
+])('%s: the row is skipped or refused, with the reason', (_name, vendor, cells, expected) =>
+  expect(read(vendor, cells)).toEqual(expected),
+);
 
 test('a key with a character that the database cannot store is refused', () => {
   expect(read('lemonsqueezy', { ...LEMON, key: 'ABCDEFGH-1234\0' })).toEqual({

@@ -18,6 +18,10 @@ afterEach(() => void jest.useRealTimers());
 
 /** The interval at which `Replica` checks the replica. */
 const CHECK_INTERVAL_MS = 2_000;
+/**
+ * `heartbeat`, `check` and `time limit` act at once, and `primary unavailable` turns the primary off or on. Each of the others sets
+ * how the replica answers from then on.
+ */
 const COMMANDS = [
   'heartbeat',
   'check',

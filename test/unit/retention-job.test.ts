@@ -148,7 +148,7 @@ describe('a start', () => {
     expect(calls).toEqual(['retention', 'erasures']);
   });
 
-  test('runs the retention if it cannot read whether that run has taken place', async () => {
+  test('runs the retention if it cannot read whether the last due run has taken place', async () => {
     const job = jobOf(async () => REPORT);
     hasLatestRun = async () => Promise.reject(new Error('the database does not answer'));
     job.onApplicationBootstrap();
@@ -157,7 +157,7 @@ describe('a start', () => {
   });
 
   test.each([true, false])(
-    'that still reads this delays no hourly run (it has taken place: %s)',
+    'that still reads whether the last due run has taken place delays no hourly run (it has: %s)',
     async (has) => {
       const job = jobOf(async () => REPORT);
       const answer = Promise.withResolvers<boolean>();

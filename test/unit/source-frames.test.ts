@@ -13,7 +13,7 @@ writeFileSync(join(folder, 'broken.js.map'), '{');
 
 const frame = (file: string, line: number) => `work (${pathToFileURL(join(folder, file)).href}:${line}:3)`;
 
-test('a frame of a mapped line names the source', () => {
+test('a stack frame of a mapped line names the line of the source', () => {
   expect(sourceFrame(frame('mapped.js', 2))).toBe('work (src/a.ts:5:1)');
 });
 
@@ -23,7 +23,7 @@ test.each([
   ['a file without a map', () => frame('other.js', 2)],
   ['a file whose map is damaged', () => frame('broken.js', 2)],
   ['Node itself', () => 'emit (node:events:508:28)'],
-])('a frame of %s stays as it is', (_, makeFrame) => {
+])('a stack frame of %s stays as it is', (_, makeFrame) => {
   const given = makeFrame();
   expect(sourceFrame(given)).toBe(given);
 });
