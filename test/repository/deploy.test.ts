@@ -75,7 +75,7 @@ describe('deploy/mooring@.service', () => {
     expect(valueOf('User')).toBe(/^user=(\w+)$/m.exec(wrapper)![1]);
   });
 
-  test('each instance has its own ports, which are stronger than the settings file', () => {
+  test('each instance has its own ports, which take precedence over the settings file', () => {
     // `--env-file` of Node changes no variable that is set, in contrast to EnvironmentFile of systemd.
     expect(valueOf('Environment')).toBe('PORT=%i METRICS_PORT=1%i');
     expect(values('EnvironmentFile')).toEqual([]);

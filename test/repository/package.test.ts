@@ -109,7 +109,7 @@ test('the archive has the licenses of over 80 packages of the bundle, each with 
   expect(licenses).toContain('Kamil Mysliwiec');
 });
 
-test('a frame of the bundle is named by its line in the source', () => {
+test('a stack frame in the bundle is reported with its line in the source', () => {
   const file = join(installation, 'dist/serve.js');
   const lines = readFileSync(file, 'utf8').split('\n');
   const frameOf = (text: string) => {

@@ -155,7 +155,7 @@ test.each<[what: string, table: string, values: () => Values]>([
   await harness.sql(`delete from ${table} where id = $1`, [row['id']]);
 });
 
-test('a week is deleted 24 months after its Sunday, with all its counts', async () => {
+test('a week of telemetry counts is deleted 24 months after its Sunday, with all its counts', async () => {
   await harness.insert('fleet_week', { week_end: '2024-11-17' });
   const countTables = ['fleet_cell', 'fleet_latency', 'crash_week'];
   for (const table of countTables) await harness.insert(table, { week_end: '2024-11-17' });

@@ -14,6 +14,7 @@ const dataSource = await maintenanceDataSource(harness.databaseUrl).initialize()
 afterThisFile(() => dataSource.destroy());
 beforeEach(() => harness.sql('truncate retention_run'));
 
+/** Whether the hourly run that was due last has taken place. If not, a service that starts makes up for it. */
 const hasRun = () => hasLatestRun(dataSource, harness.clock);
 
 test('a run counts until the next one is due, five minutes after each hour', async () => {

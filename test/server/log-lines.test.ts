@@ -63,7 +63,7 @@ describe('in the journal of systemd', () => {
   });
 });
 
-test('probes are logged at debug only', () => {
+test('health checks are logged at level debug only', () => {
   const record = { method: 'GET', status: 200, milliseconds: 1, request_id: 'x' };
   const routes = ['/health/live', '/health/ready', '/v1/keys'];
   const loggedAt = (level: LogLevel) => {

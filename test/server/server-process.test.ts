@@ -9,7 +9,7 @@ import { ServerProcess } from '../support/processes/server-process.js';
 const WRITE_LATE = 'while kill -0 $PPID 2> /dev/null; do sleep 0.05; done; echo late';
 const PROGRAM = `require('node:child_process').spawn('sh', ['-c', '${WRITE_LATE}'], { stdio: 'inherit' }).unref();`;
 
-test('output that arrives after the exit of a process is waited for', async () => {
+test('waitForOutput also waits for output that arrives after the exit of the process', async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'dist'));
   writeFileSync(join(folder, 'dist/main.js'), PROGRAM);

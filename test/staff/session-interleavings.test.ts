@@ -9,8 +9,8 @@ import { Browser, createPrintedLink, signInStaff } from '../support-api/harness.
 import { ORIGIN } from '../support/http/cookie-client.js';
 
 /**
- * How long before the operations `other` and `byPasskey` were last used. The first request after this time extends the session, so
- * it also writes the session.
+ * For how long the sessions `other` and `byPasskey` are idle when the operations begin. The first request after this time extends
+ * the session, so it also writes the row of the session.
  */
 const IDLE_MS = 2 * 60_000;
 const API = '/support/api';

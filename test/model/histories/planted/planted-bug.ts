@@ -20,7 +20,10 @@ export interface PlantedRun {
 
 /** One client with 14 operations, for bugs that need no concurrency. */
 export const ONE_CLIENT: ScenarioShape = { clients: 1, templates: 14 };
-/** Two clients with two operations each. A gate holds back their SQL statements, and releases them in an order of the seed. */
+/**
+ * Two clients with two operations each. A bug can hold a statement of one client with the gate of its `Planting` until the other
+ * client has reached a certain point.
+ */
 export const TWO_CLIENTS: ScenarioShape = { clients: 2, templates: 2 };
 
 let runCount = 0;
