@@ -106,7 +106,7 @@ test.each([
     ['tcsh'],
   ],
   ["Missing required argument 'shell'.", []],
-])('exit code 2: %s', async (sentence, args) => {
+])('`completion` refuses its arguments with exit code 2: %s', async (sentence, args) => {
   expect(await terminal.run(['completion', ...args])).toMatchObject({
     code: 2,
     stdout: '',

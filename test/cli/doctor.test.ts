@@ -374,7 +374,7 @@ async function failureOfBoth(changes: Settings): Promise<string> {
   return failures[0]!.text;
 }
 
-describe('a start would fail with the same sentence:', () => {
+describe('doctor and a start both fail, with the same sentence, because of', () => {
   const suffix = randomBytes(6).toString('hex');
   const [owner, former, name] = [`owner_${suffix}`, `former_${suffix}`, `rights_${suffix}`];
   const urlOf = (role: string) =>
@@ -447,13 +447,13 @@ describe('a start would fail with the same sentence:', () => {
     await admin.query(`drop database ${name}_latin1 with (force)`);
   });
 
-  test('LOGO_FILE missing', async () => {
+  test('a LOGO_FILE that does not exist', async () => {
     expect(await failureOfBoth({ LOGO_FILE: terminal.file('none.png') })).toMatch(
       /^LOGO_FILE cannot be read: /,
     );
   });
 
-  test('no DATABASE_URL and no embedded PostgreSQL', async () => {
+  test('settings without DATABASE_URL if no embedded PostgreSQL is installed', async () => {
     // For an unknown platform no package is installed, as in an installation from the archive.
     const script = "Object.defineProperty(process, 'arch', { value: 'none' })";
     const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(script)}`;
@@ -552,21 +552,24 @@ describe('a warning says what to do, and the exit code stays 0:', () => {
     ['711', '600', false],
     ['700', '644', false],
     ['704', '644', false],
-  ])('token keys that every user can access: folder %s, file %s: %s', async (mode, fileMode, isOpen) => {
-    const dir = production['TOKEN_KEYS_DIR']!;
-    const file = join(
-      dir,
-      readdirSync(dir).find((name) => name.endsWith('.pem'))!,
-    );
-    chmodSync(dir, mode);
-    chmodSync(file, fileMode);
-    const { code, texts } = await warningsOf();
-    chmodSync(dir, 0o700);
-    chmodSync(file, 0o600);
-    expect(code).toBe(0);
-    const warning = `The modes in ${dir} give every user access, unless a folder above it does not: run chmod -R o= on it.`;
-    expect(texts.includes(warning)).toBe(isOpen);
-  });
+  ])(
+    'token keys that every user can access; with folder mode %s and file mode %s there is a warning: %s',
+    async (mode, fileMode, isOpen) => {
+      const dir = production['TOKEN_KEYS_DIR']!;
+      const file = join(
+        dir,
+        readdirSync(dir).find((name) => name.endsWith('.pem'))!,
+      );
+      chmodSync(dir, mode);
+      chmodSync(file, fileMode);
+      const { code, texts } = await warningsOf();
+      chmodSync(dir, 0o700);
+      chmodSync(file, 0o600);
+      expect(code).toBe(0);
+      const warning = `The modes in ${dir} give every user access, unless a folder above it does not: run chmod -R o= on it.`;
+      expect(texts.includes(warning)).toBe(isOpen);
+    },
+  );
 
   test('MAIL_LANGUAGE without a language file, and a LANGUAGES_DIR that does not exist', async () => {
     mkdirSync(terminal.file('languages'));

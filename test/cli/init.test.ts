@@ -54,7 +54,7 @@ test('the keys are usable with the settings of the file', async () => {
   );
 });
 
-test('the settings file has every line of .env.example, and in use what production requires', async () => {
+test('the settings file has every line of .env.example; what production requires, or init fills in, is not commented out', async () => {
   await terminal.init('complete');
   const lines = readFileSync(fileOf('complete'), 'utf8').split('\n');
   const used = lines.filter((line) => /^[A-Z]/.test(line)).map((line) => line.split('='));

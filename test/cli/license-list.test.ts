@@ -144,7 +144,7 @@ test.each([
     ['list', '--activation', 'x'],
   ],
   [2, '--status must be one of active, suspended, revoked, refunded.', ['list', '--status', 'x']],
-])('exit code %d: %s', async (code, sentence, args) => {
+])('`license list` and `license show` fail with exit code %d: %s', async (code, sentence, args) => {
   const run = await terminal.run(['license', ...args, '--json']);
   expect(run).toMatchObject({ code, stdout: '', stderr: `${sentence}\n` });
 });

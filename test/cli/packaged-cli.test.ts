@@ -19,16 +19,16 @@ const SCRIPT = fileURLToPath(new URL('../../scripts/package-cli.mjs', import.met
 /** Started by the test that publishes, when its key is known. */
 let service: Service | undefined;
 /** The publisher's machine: a folder outside the repository, in which the packaged file is the only program. */
-const machine = await Publisher.at(UNREACHABLE_URL);
-delete machine.env['DATABASE_URL'];
-delete machine.env['MANIFEST_PUBLIC_KEYS'];
-execFileSync(process.execPath, [SCRIPT, machine.dir], { stdio: 'ignore' });
-const program = machine.file('mooring.cjs');
+const publisher = await Publisher.at(UNREACHABLE_URL);
+delete publisher.env['DATABASE_URL'];
+delete publisher.env['MANIFEST_PUBLIC_KEYS'];
+execFileSync(process.execPath, [SCRIPT, publisher.dir], { stdio: 'ignore' });
+const program = publisher.file('mooring.cjs');
 
-const run = (args: string[], options: RunOptions = {}) => machine.run(args, { ...options, program });
+const run = (args: string[], options: RunOptions = {}) => publisher.run(args, { ...options, program });
 
 test('the packaged file needs nothing but Node, and has the licenses of the packages in it', () => {
-  expect(readdirSync(machine.dir)).not.toContain('node_modules');
+  expect(readdirSync(publisher.dir)).not.toContain('node_modules');
   const code = readFileSync(program, 'utf8');
   const required = [...code.matchAll(/\brequire\("([^"]+)"\)/g)].map(([, name]) => name!);
   expect(required.length).toBeGreaterThan(3);
@@ -39,7 +39,7 @@ test('the packaged file needs nothing but Node, and has the licenses of the pack
 });
 
 test('an older Node prints one sentence and ends with 2', async () => {
-  const preload = machine.file('old-node.cjs');
+  const preload = publisher.file('old-node.cjs');
   writeFileSync(preload, "Object.defineProperty(process.versions, 'node', { value: '20.19.0' });");
   const { code, stdout, stderr } = await run(['--help'], { env: { NODE_OPTIONS: `--require ${preload}` } });
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -58,7 +58,7 @@ test('the packaged file makes a key, signs, verifies and publishes a version wit
     environment: { MANIFEST_PUBLIC_KEYS: public_key },
   });
   const STAFF_TOKEN = await service.staffToken('admin', 'grace@example.com');
-  Object.assign(machine.env, { PUBLIC_URL: service.url, MANIFEST_PUBLIC_KEYS: public_key, STAFF_TOKEN });
+  Object.assign(publisher.env, { PUBLIC_URL: service.url, MANIFEST_PUBLIC_KEYS: public_key, STAFF_TOKEN });
 
   const args = signArgs('1.0.0', '--first', '--out', '1.json', '--passphrase-fd', '3').map((arg) =>
     arg === 'two.pem' ? 'release.pem' : arg,
@@ -78,7 +78,7 @@ test('the packaged file makes a key, signs, verifies and publishes a version wit
   expect((await run(['manifest', 'verify', served, '--json'])).json).toMatchObject({ version: '1.0.0' });
 
   // Each command that signs continues the live manifest of the service.
-  writeFileSync(machine.file('App.dmg'), DISK_IMAGE.replace('image', 'other'));
+  writeFileSync(publisher.file('App.dmg'), DISK_IMAGE.replace('image', 'other'));
   const next = [
     'manifest',
     'sign',
@@ -102,16 +102,16 @@ test('the packaged file makes a key, signs, verifies and publishes a version wit
 });
 
 test('the packaged file ignores settings of the service, which a CI job may have in its environment', async () => {
-  const first = await machine.sign('1.0.0', '--first', '--public-key', machine.two);
+  const first = await publisher.sign('1.0.0', '--first', '--public-key', publisher.publicKeyOfTwo);
   const env = {
     DATABASE_URL: 'mysql://127.0.0.1/other',
     DATABASE_READ_URL: 'x',
     LOG_LEVEL: 'warning',
     PORT: 'tcp://172.17.0.2:80',
     SMTP_URL: 'x',
-    MANIFEST_PUBLIC_KEYS: machine.two,
+    MANIFEST_PUBLIC_KEYS: publisher.publicKeyOfTwo,
   };
-  const file = machine.writeDocument('first.json', first);
+  const file = publisher.writeDocument('first.json', first);
   expect(await run(['manifest', 'verify', file, '--json'], { env })).toMatchObject({
     code: 0,
     json: { version: '1.0.0' },
@@ -128,7 +128,10 @@ test('without PUBLIC_URL the packaged file says so, although the settings name a
 });
 
 test('without STAFF_TOKEN the packaged file refuses to publish in one sentence, and it has only the commands of publishers', async () => {
-  machine.writeDocument('any.json', await machine.sign('1.0.0', '--first', '--public-key', machine.two));
+  publisher.writeDocument(
+    'any.json',
+    await publisher.sign('1.0.0', '--first', '--public-key', publisher.publicKeyOfTwo),
+  );
   const refused = await run([...PUBLISH, 'any.json'], { env: { STAFF_TOKEN: '' } });
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toMatch(

@@ -90,14 +90,14 @@ describe('a mistake is reported in one sentence, with nothing on standard output
     [2, /^--as must be a name of 1 to 254/, 'status', '--as', ' '],
   ];
 
-  test.each(cases)('exit code %d: %s', async (code, sentence, ...args) => {
+  test.each(cases)('with exit code %d: %s', async (code, sentence, ...args) => {
     const run = await terminal.run([...args, '--json']);
     expect({ code: run.code, stdout: run.stdout }).toEqual({ code, stdout: '' });
     expect(run.stderr).toMatch(/^[^\n]+\n$/);
     expect(run.stderr.trim()).toMatch(sentence);
   });
 
-  test('exit code 2: a setting that cannot be used', async () => {
+  test('with exit code 2 if a setting cannot be used', async () => {
     const run = await terminal.run(['status'], { env: { PORT: 'x' } });
     expect(run).toMatchObject({
       code: 2,

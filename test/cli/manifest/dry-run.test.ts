@@ -25,15 +25,15 @@ import {
 
 const database = await createDatabase();
 const sql = await connect(database.url);
-const terminal = await Publisher.at(database.url);
-const { live } = await publishHistory(database.url, readPrivateKey(terminal.file('two.pem')));
+const publisher = await Publisher.at(database.url);
+const { live } = await publishHistory(database.url, readPrivateKey(publisher.file('two.pem')));
 
 /** Reads everything that a command could change: published manifests, the audit trail, files. */
 async function readEverything(): Promise<unknown> {
   const { rows } = await sql.query(
     'select (select json_agg(m) from manifest m) as manifests, (select json_agg(a) from audit_event a) as audit',
   );
-  return { rows, files: readdirSync(terminal.dir).toSorted() };
+  return { rows, files: readdirSync(publisher.dir).toSorted() };
 }
 
 /** Runs a command, and checks that it changes nothing. */
@@ -51,7 +51,14 @@ const SIGN_NEXT_VERSION = [...signArgsWithoutKey('5.0.0'), '--minimum-license-ex
 describe('--dry-run', () => {
   test('of sign shows what would change, and needs no key', async () => {
     const run = await expectNoChange(() =>
-      terminal.run([...SIGN_NEXT_VERSION, '--expires', '2099-01-01', '--long-expiry', '--dry-run', '--json']),
+      publisher.run([
+        ...SIGN_NEXT_VERSION,
+        '--expires',
+        '2099-01-01',
+        '--long-expiry',
+        '--dry-run',
+        '--json',
+      ]),
     );
     expect(run.stderr).toBe('The live manifest is from the database: version 4.0.0, sequence 5.\n');
     const { live: reported, next, changes } = run.json;
@@ -76,7 +83,7 @@ describe('--dry-run', () => {
   });
 
   test('without --json prints a table', async () => {
-    const { code, stdout } = await expectNoChange(() => terminal.run([...SIGN_NEXT_VERSION, '--dry-run']));
+    const { code, stdout } = await expectNoChange(() => publisher.run([...SIGN_NEXT_VERSION, '--dry-run']));
     expect(code).toBe(0);
     const lines = stdout.split('\n');
     expect(lines[0]).toMatch(/^Member +Live +Next$/);
@@ -89,7 +96,7 @@ describe('--dry-run', () => {
   test('of the first manifest shows its members, except null, without a server, a database or a key', async () => {
     const env = { ...WITHOUT_SERVER, MANIFEST_PUBLIC_KEYS: undefined };
     const args = [...signArgsWithoutKey('1.0.0', '--first', '--sequence', '7'), '--dry-run', '--json'];
-    const { json } = await expectNoChange(() => terminal.run(args, { env }));
+    const { json } = await expectNoChange(() => publisher.run(args, { env }));
     expect(json.live).toBeNull();
     expect(json.changes).toContainEqual({ member: 'sequence', from: null, to: 7 });
     expect(json.changes).toContainEqual({ member: 'version', from: null, to: '1.0.0' });
@@ -99,7 +106,7 @@ describe('--dry-run', () => {
   test('of sign with --sequence skips numbers that clients have seen, and refuses a number that is not above the live one', async () => {
     const signWith = (sequence: string) =>
       expectNoChange(() =>
-        terminal.run([...SIGN_NEXT_VERSION, '--sequence', sequence, '--dry-run', '--json']),
+        publisher.run([...SIGN_NEXT_VERSION, '--sequence', sequence, '--dry-run', '--json']),
       );
     const { json } = await signWith('1005');
     expect(json.changes).toContainEqual({ member: 'sequence', from: 5, to: 1005 });
@@ -123,13 +130,13 @@ describe('--dry-run', () => {
       '--dry-run',
       '--json',
     ];
-    const renewed = await expectNoChange(() => terminal.json(refresh));
+    const renewed = await expectNoChange(() => publisher.json(refresh));
     expect(renewed.changes.map(({ member }: { member: string }) => member)).toEqual(
       expect.arrayContaining(['sequence', 'expires_at', 'previous']),
     );
     expect(renewed.next).toMatchObject({ version: '4.0.0', expires_at: '2099-01-01T00:00:00Z' });
     const withdraw = ['manifest', 'withdraw', '--dry-run', '--json'];
-    const withdrawn = await expectNoChange(() => terminal.json(withdraw));
+    const withdrawn = await expectNoChange(() => publisher.json(withdraw));
     expect(withdrawn.changes).toContainEqual({ member: 'version', from: '4.0.0', to: '2.0.0' });
     expect(withdrawn.changes).toContainEqual({
       member: 'minimum_license_expiry',
@@ -153,8 +160,8 @@ describe('--dry-run', () => {
     ],
     [2, 'exclude each other', [...SIGN_NEXT_VERSION, '--out', 'x']],
   ];
-  test.each(refusals)('exit code %d: %s', async (...[code, sentence, args, env]) => {
-    const run = await expectNoChange(() => terminal.run([...args, '--dry-run', '--json'], { env }));
+  test.each(refusals)('refuses with exit code %d: %s', async (...[code, sentence, args, env]) => {
+    const run = await expectNoChange(() => publisher.run([...args, '--dry-run', '--json'], { env }));
     expect(run).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(sentence) });
   });
 
@@ -165,34 +172,34 @@ describe('--dry-run', () => {
     });
     const env = { ...WITHOUT_SERVER, PUBLIC_URL: none.url };
     const run = await expectNoChange(() =>
-      terminal.run([...SIGN_NEXT_VERSION, '--dry-run', '--json'], { env }),
+      publisher.run([...SIGN_NEXT_VERSION, '--dry-run', '--json'], { env }),
     );
     const sentence = `No live manifest was found at ${none.url}/v1/manifest or in a database. Give its file or URL with --previous, or sign the first manifest with --first.\n`;
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: sentence });
   });
 
   test('of publish shows what would change, as JSON and as a table, also for a withdrawal', async () => {
-    const made = await terminal.json([...SIGN_NEXT_VERSION, '--key', 'two.pem']);
-    const file = terminal.writeDocument('next.json', made);
+    const made = await publisher.json([...SIGN_NEXT_VERSION, '--key', 'two.pem']);
+    const file = publisher.writeDocument('next.json', made);
     const {
       live: reported,
       next,
       changes,
-    } = await expectNoChange(() => terminal.json([...PUBLISH, file, '--dry-run']));
+    } = await expectNoChange(() => publisher.json([...PUBLISH, file, '--dry-run']));
     expect([reported, next]).toEqual([parseSigned(live.signed), parseSigned(made.signed)]);
     expect(changes).toContainEqual({ member: 'version', from: '4.0.0', to: '5.0.0' });
-    const text = await expectNoChange(() => terminal.run([...PUBLISH, file, '--dry-run']));
+    const text = await expectNoChange(() => publisher.run([...PUBLISH, file, '--dry-run']));
     expect(text).toMatchObject({
       code: 0,
       stderr: '',
       stdout: expect.stringMatching(/^Member +Live +Next\n/),
     });
-    const back = terminal.writeDocument(
+    const back = publisher.writeDocument(
       'back.json',
-      await terminal.json(['manifest', 'withdraw', '--key', 'two.pem']),
+      await publisher.json(['manifest', 'withdraw', '--key', 'two.pem']),
     );
     const dryRun = await expectNoChange(() =>
-      terminal.run([...PUBLISH, back, '--withdraw', '--dry-run', '--json']),
+      publisher.run([...PUBLISH, back, '--withdraw', '--dry-run', '--json']),
     );
     expect(dryRun.json.changes).toContainEqual({ member: 'version', from: '4.0.0', to: '2.0.0' });
   });
@@ -206,13 +213,13 @@ describe('--dry-run', () => {
     'an older version that was withdrawn',
     '--withdraw with a new version',
   ])('of publish refuses %s', async (name) => {
-    await using manifests = await openManifests(database.url, readPrivateKey(terminal.file('two.pem')));
+    await using manifests = await openManifests(database.url, readPrivateKey(publisher.file('two.pem')));
     const mistake = MISTAKES[name]!;
     const next = manifests.next('5.0.0', JANUARY_2029);
-    const key = readPrivateKey(terminal.file('two.pem'));
-    const file = terminal.writeDocument('mistake.json', signWithMistake(mistake, { next, live, key }));
+    const key = readPrivateKey(publisher.file('two.pem'));
+    const file = publisher.writeDocument('mistake.json', signWithMistake(mistake, { next, live, key }));
     const args = [...PUBLISH, file, '--dry-run', '--json', ...(mistake.args ?? [])];
-    const run = await expectNoChange(() => terminal.run(args));
+    const run = await expectNoChange(() => publisher.run(args));
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: `${mistake.sentence}\n` });
   });
 });

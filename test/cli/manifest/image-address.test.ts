@@ -18,30 +18,30 @@ let answer: (response: ServerResponse, url: string) => void;
 const server = createServer(certificate, ({ url }, response) => answer(response, url!));
 let requests: string[] = [];
 const database = await createDatabase();
-const terminal = await Publisher.at(database.url);
-writeFileSync(terminal.file('App.dmg'), IMAGE);
-writeFileSync(terminal.file('ca.pem'), certificate.cert);
+const publisher = await Publisher.at(database.url);
+writeFileSync(publisher.file('App.dmg'), IMAGE);
+writeFileSync(publisher.file('ca.pem'), certificate.cert);
 server.on('request', ({ url }) => requests.push(url!));
 await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
 const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
-terminal.writeDocument('next.json', await sign('1.0.0'));
+publisher.writeDocument('next.json', await sign('1.0.0'));
 afterThisFile(() => new Promise((resolve) => void server.close(resolve)));
 
 function sign(version: string) {
   const image = ['--dmg', 'App.dmg', '--version', version, '--url', `${origin}/App.dmg`];
-  return terminal.json(['manifest', 'sign', ...image, '--first', '--key', 'two.pem']);
+  return publisher.json(['manifest', 'sign', ...image, '--first', '--key', 'two.pem']);
 }
 
 /** Runs `manifest publish` in a new process, because only a new process trusts the certificate of the server. */
 function publish(...args: string[]): Promise<Run> {
   requests = [];
-  const env = { NODE_EXTRA_CA_CERTS: terminal.file('ca.pem') };
-  return terminal.run(['manifest', 'publish', 'next.json', '--json', ...args], { env });
+  const env = { NODE_EXTRA_CA_CERTS: publisher.file('ca.pem') };
+  return publisher.run(['manifest', 'publish', 'next.json', '--json', ...args], { env });
 }
 
 /** Checks that nothing is published. */
 const expectNothingLive = async () =>
-  expect((await terminal.run(['manifest', 'show'])).stderr).toBe('No manifest is live.\n');
+  expect((await publisher.run(['manifest', 'show'])).stderr).toBe('No manifest is live.\n');
 
 const redirectTo = (location: string) => (response: ServerResponse) =>
   void response.writeHead(302, { location }).end();
@@ -113,7 +113,7 @@ describe('publish downloads the image, and publishes nothing if the address', ()
 
   test('has a certificate that is not trusted', async () => {
     answer = (response) => void response.end(IMAGE);
-    const run = await terminal.run(['manifest', 'publish', 'next.json', '--json']);
+    const run = await publisher.run(['manifest', 'publish', 'next.json', '--json']);
     expect(run).toMatchObject({
       code: 1,
       stdout: '',

@@ -17,10 +17,10 @@ import { testWith } from '../../support/processes/test-with.js';
 import { createDatabase } from '../../support/harness.js';
 
 const database = await createDatabase();
-const terminal = await Publisher.at(database.url, { hasKeygenKey: true });
+const publisher = await Publisher.at(database.url, { hasKeygenKey: true });
 
 describe('keygen', () => {
-  const file = (name: string) => terminal.file(name);
+  const file = (name: string) => publisher.file(name);
 
   test('writes keys that only their owner can read, and encrypts one', () => {
     expect(statSync(file('one.pem')).mode & 0o777).toBe(0o600);
@@ -43,7 +43,7 @@ describe('keygen', () => {
 
   test('refuses a weak passphrase: prints the rule and writes no file', async () => {
     const keygen = ['manifest', 'keygen', '--out', 'weak.pem', '--passphrase-fd', '3'];
-    const run = await terminal.run(keygen, { env: WITHOUT_SERVER, fd3: 'Password1234' });
+    const run = await publisher.run(keygen, { env: WITHOUT_SERVER, fd3: 'Password1234' });
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: `${WEAK_PASSPHRASE}\n` });
     expect(WEAK_PASSPHRASE).toMatch(/at least 12 characters/);
     expect(() => statSync(file('weak.pem'))).toThrow('ENOENT');
@@ -51,7 +51,7 @@ describe('keygen', () => {
 
   test('refuses to overwrite a file, before it asks for a passphrase', async () => {
     const before = readFileSync(file('one.pem'));
-    const run = await terminal.run(['manifest', 'keygen', '--out', 'one.pem'], { env: WITHOUT_SERVER });
+    const run = await publisher.run(['manifest', 'keygen', '--out', 'one.pem'], { env: WITHOUT_SERVER });
     expect(run).toMatchObject({
       code: 1,
       stdout: '',
@@ -70,8 +70,8 @@ describe('keygen', () => {
       '--no-passphrase and --passphrase-fd exclude each other.',
       ['--no-passphrase', '--passphrase-fd', '3'],
     ],
-  ])('exit code %d: %s', async (code, sentence, args) => {
-    const run = await terminal.run(['manifest', 'keygen', '--out', 'three.pem', ...args], {
+  ])('refuses with exit code %d: %s', async (code, sentence, args) => {
+    const run = await publisher.run(['manifest', 'keygen', '--out', 'three.pem', ...args], {
       env: WITHOUT_SERVER,
     });
     expect(run).toMatchObject({ code, stdout: '', stderr: `${sentence}\n` });
@@ -81,7 +81,7 @@ describe('keygen', () => {
   testWith('script')('asks for the passphrase twice at a terminal, without echo', () => {
     const command = `${process.execPath} ${CLI} manifest keygen --out typed.pem`;
     const { status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
-      cwd: terminal.dir,
+      cwd: publisher.dir,
       input: `${PASSPHRASE}\r${PASSPHRASE}\r`,
       encoding: 'utf8',
     });
@@ -93,9 +93,9 @@ describe('keygen', () => {
 });
 
 test('verify prints the signing keys, and refuses a manifest that is untrusted, changed or expired', async () => {
-  const document = await terminal.sign('1.0.0', '--first');
+  const document = await publisher.sign('1.0.0', '--first');
   const verify = (changed: unknown, ...moreArgs: string[]) =>
-    terminal.run(['manifest', 'verify', '-', '--json', ...moreArgs], {
+    publisher.run(['manifest', 'verify', '-', '--json', ...moreArgs], {
       env: WITHOUT_SERVER,
       stdin: JSON.stringify(changed),
     });
@@ -108,9 +108,9 @@ test('verify prints the signing keys, and refuses a manifest that is untrusted, 
     issued_at: expect.any(String),
     expires_at: expect.any(String),
   });
-  expect(await verify(document, '--public-key', terminal.two)).toMatchObject({ code: 0 });
+  expect(await verify(document, '--public-key', publisher.publicKeyOfTwo)).toMatchObject({ code: 0 });
   const refusals: [sentence: string, changed: unknown, ...moreArgs: string[]][] = [
-    ['signed by no trusted key', document, '--public-key', terminal.one],
+    ['signed by no trusted key', document, '--public-key', publisher.publicKeyOfOne],
     ['its bytes were changed', { ...document, signed: document.signed.replace('1.0.0', '1.0.1') }],
     ['unsigned copy of version differs', { ...document, version: '1.0.1' }],
     ['unsigned copy of dmg_sha256 differs', { ...document, dmg_sha256: '0'.repeat(64) }],
@@ -122,7 +122,7 @@ test('verify prints the signing keys, and refuses a manifest that is untrusted, 
   }
   const content = { ...parseSigned(document.signed), expires_at: '2020-02-01T00:00:00Z' };
   const past = manifestBytes({ ...content, issued_at: '2020-01-01T00:00:00Z' });
-  const key = createPrivateKey(readFileSync(terminal.file('two.pem')));
+  const key = createPrivateKey(readFileSync(publisher.file('two.pem')));
   const expired = await verify(signManifest(past, [key]));
   expect(expired).toMatchObject({
     code: 1,
@@ -130,17 +130,17 @@ test('verify prints the signing keys, and refuses a manifest that is untrusted, 
     stderr: expect.stringContaining('expired at 2020-02-01'),
   });
   const keyless = { ...WITHOUT_SERVER, MANIFEST_PUBLIC_KEYS: undefined };
-  expect(await terminal.run(['manifest', 'verify', '-'], { env: keyless })).toMatchObject({
+  expect(await publisher.run(['manifest', 'verify', '-'], { env: keyless })).toMatchObject({
     code: 2,
     stdout: '',
   });
 });
 
-test('publish makes a manifest the live one, show prints it, and each refusal has its reason', async () => {
-  const first = await terminal.sign('1.0.0', '--first');
-  const published = await terminal.run([
+test('publish makes a manifest the live one, show prints it, and a refused publication names its reason', async () => {
+  const first = await publisher.sign('1.0.0', '--first');
+  const published = await publisher.run([
     ...PUBLISH,
-    terminal.writeDocument('1.json', first),
+    publisher.writeDocument('1.json', first),
     '--json',
     '--as',
     'grace',
@@ -155,42 +155,42 @@ test('publish makes a manifest the live one, show prints it, and each refusal ha
   expect(published.stderr).toBe(
     `The manifest is published, but ${UNREACHABLE_URL}/v1/manifest does not answer.\n`,
   );
-  expect(await terminal.json(['manifest', 'show'])).toEqual(first);
+  expect(await publisher.json(['manifest', 'show'])).toEqual(first);
   // A publisher's machine lacks the settings that production requires of a service.
   const production = { env: { NODE_ENV: 'production', PUBLIC_URL: undefined } };
-  expect(await terminal.json(['manifest', 'show'], production)).toEqual(first);
-  expect((await terminal.run(['manifest', 'show'])).stdout).toMatch(
+  expect(await publisher.json(['manifest', 'show'], production)).toEqual(first);
+  expect((await publisher.run(['manifest', 'show'])).stdout).toMatch(
     /^Version +1\.0\.0 of com\.example\.app\n/,
   );
-  // After a lost answer the command is repeated, and goes on to the check of the address.
-  const again = await terminal.run([...PUBLISH, '1.json', '--json']);
+  // A publisher repeats a command whose answer was lost. It changes nothing, and only checks again what PUBLIC_URL serves.
+  const again = await publisher.run([...PUBLISH, '1.json', '--json']);
   expect([again.json, again.stderr]).toEqual([published.json, published.stderr]);
-  expect((await terminal.json(['manifest', 'publish', '--no-fetch', '1.json', '--dry-run'])).changes).toEqual(
-    [],
-  );
-  const foreign = { env: { MANIFEST_PUBLIC_KEYS: terminal.one } };
-  const untrusted = await terminal.run([...PUBLISH, '1.json', '--json'], foreign);
+  expect(
+    (await publisher.json(['manifest', 'publish', '--no-fetch', '1.json', '--dry-run'])).changes,
+  ).toEqual([]);
+  const foreign = { env: { MANIFEST_PUBLIC_KEYS: publisher.publicKeyOfOne } };
+  const untrusted = await publisher.run([...PUBLISH, '1.json', '--json'], foreign);
   expect(untrusted).toMatchObject({
     code: 1,
     stdout: '',
     stderr: 'The manifest is signed by no trusted key.\n',
   });
 
-  const second = terminal.writeDocument(
+  const second = publisher.writeDocument(
     '2.json',
-    await terminal.json(signArgs('1.1.0', '--minimum-license-expiry', '2027-01-04')),
+    await publisher.json(signArgs('1.1.0', '--minimum-license-expiry', '2027-01-04')),
   );
-  const rival = terminal.writeDocument('rival.json', await terminal.json(signArgs('1.1.1')));
-  expect(await terminal.publish(second)).toMatchObject({
+  const rival = publisher.writeDocument('rival.json', await publisher.json(signArgs('1.1.1')));
+  expect(await publisher.publish(second)).toMatchObject({
     version: '1.1.0',
     sequence: 2,
   });
-  const late = await terminal.run([...PUBLISH, rival]);
+  const late = await publisher.run([...PUBLISH, rival]);
   expect(late).toMatchObject({
     code: 1,
     stdout: '',
     stderr: 'Another manifest is live now (sequence 2, version 1.1.0): sign again on top of it.\n',
   });
-  const shown = await terminal.run(['manifest', 'show', second], { env: WITHOUT_SERVER });
+  const shown = await publisher.run(['manifest', 'show', second], { env: WITHOUT_SERVER });
   expect(shown.stdout).toContain('1.0.0 for everyone');
 });

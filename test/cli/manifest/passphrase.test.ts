@@ -23,19 +23,19 @@ import { expectVerifiedByOpenssl } from '../../manifest/openssl-verification.js'
 
 const OTHER_PASSPHRASE = 'battery staple';
 
-const terminal = await Publisher.at(UNREACHABLE_URL);
+const publisher = await Publisher.at(UNREACHABLE_URL);
 /** The environment of a command that a shell starts. */
 const ENVIRONMENT = {
   PATH: process.env['PATH'],
   DATA_DIR: '/nonexistent',
   PUBLIC_URL: UNREACHABLE_URL,
-  MANIFEST_PUBLIC_KEYS: terminal.one,
+  MANIFEST_PUBLIC_KEYS: publisher.publicKeyOfOne,
 };
 /** The public half of `other.pem`. */
-const other = terminal.writeEncryptedKey('other.pem', OTHER_PASSPHRASE);
+const other = publisher.writeEncryptedKey('other.pem', OTHER_PASSPHRASE);
 
 const sign = (fd3: string, ...keys: string[]) =>
-  terminal.run(
+  publisher.run(
     signArgsWithoutKey(
       '1.0.0',
       '--first',
@@ -48,7 +48,7 @@ const sign = (fd3: string, ...keys: string[]) =>
     ),
     { env: WITHOUT_SERVER, fd3 },
   );
-const wrongPassphrase = (file: string) => `The passphrase does not open ${terminal.file(file)}.\n`;
+const wrongPassphrase = (file: string) => `The passphrase does not open ${publisher.file(file)}.\n`;
 
 /** A module with which a program writes a line to standard error after it has begun to read standard input, which has no data. */
 const SAYS_WHEN_IT_READS = `
@@ -65,14 +65,14 @@ describe('--passphrase-fd', () => {
   test('reads a line for each encrypted key, in the order of the keys', async () => {
     const run = await sign(`${PASSPHRASE}\r\n${OTHER_PASSPHRASE}\r\n`, 'one.pem', 'two.pem', 'other.pem');
     expect(run).toMatchObject({ code: 0, stderr: '' });
-    await expectVerifiedByOpenssl(run.json, terminal.one, terminal.two, other);
+    await expectVerifiedByOpenssl(run.json, publisher.publicKeyOfOne, publisher.publicKeyOfTwo, other);
   });
 
   test('reads a single line for all encrypted keys', async () => {
-    const same = terminal.writeEncryptedKey('same.pem', OTHER_PASSPHRASE);
-    terminal.env['MANIFEST_PUBLIC_KEYS'] += `,${same}`;
+    const same = publisher.writeEncryptedKey('same.pem', OTHER_PASSPHRASE);
+    publisher.env['MANIFEST_PUBLIC_KEYS'] += `,${same}`;
     const run = await sign(OTHER_PASSPHRASE, 'same.pem', 'two.pem', 'other.pem');
-    await expectVerifiedByOpenssl(run.json, same, terminal.two, other);
+    await expectVerifiedByOpenssl(run.json, same, publisher.publicKeyOfTwo, other);
   });
 
   test.each([
@@ -89,7 +89,7 @@ describe('--passphrase-fd', () => {
   });
 
   test('two lines for three encrypted keys are refused', async () => {
-    terminal.writeEncryptedKey('third.pem', OTHER_PASSPHRASE);
+    publisher.writeEncryptedKey('third.pem', OTHER_PASSPHRASE);
     const run = await sign(`${PASSPHRASE}\n${OTHER_PASSPHRASE}`, 'one.pem', 'other.pem', 'third.pem');
     const stderr = 'The file descriptor 3 has fewer lines than there are encrypted keys.\n';
     expect(run).toMatchObject({ code: 1, stdout: '', stderr });
@@ -104,7 +104,7 @@ describe('--passphrase-fd', () => {
 test('--passphrase-fd 0 waits for a program that writes the passphrase later, such as a password manager', async () => {
   const args = signArgsWithoutKey('1.0.0', '--first', '--key', 'one.pem', '--passphrase-fd', '0', '--json');
   const NODE_OPTIONS = `--import "data:text/javascript,${encodeURIComponent(SAYS_WHEN_IT_READS)}"`;
-  const command = terminal.start(CLI, args, { ...WITHOUT_SERVER, NODE_OPTIONS });
+  const command = publisher.start(CLI, args, { ...WITHOUT_SERVER, NODE_OPTIONS });
   const ended = once(command, 'close');
   command.stdio[3]!.destroy();
   const output = text(command.stdout!);
@@ -112,7 +112,7 @@ test('--passphrase-fd 0 waits for a program that writes the passphrase later, su
   await Promise.race([once(command.stderr!, 'data'), ended]);
   command.stdin!.end(`${PASSPHRASE}\n`);
   expect(await ended).toEqual([0, null]);
-  await expectVerifiedByOpenssl(JSON.parse(await output), terminal.one);
+  await expectVerifiedByOpenssl(JSON.parse(await output), publisher.publicKeyOfOne);
 });
 
 test('no option has a passphrase as its value, because every user of the machine could see it', async () => {
@@ -127,7 +127,7 @@ test('no option has a passphrase as its value, because every user of the machine
     ['--passphrase', /^Unknown option '--passphrase'/],
     ['--passphrase-fd', /^--passphrase-fd must be an open file descriptor/],
   ] as const) {
-    const run = await terminal.run(
+    const run = await publisher.run(
       signArgsWithoutKey('1.0.0', '--first', '--key', 'one.pem', option, PASSPHRASE),
       {
         env: WITHOUT_SERVER,
@@ -139,16 +139,16 @@ test('no option has a passphrase as its value, because every user of the machine
 });
 
 testWith('script')(
-  'at a terminal passphrases are asked for without echo, and what is unusual is confirmed by its name',
+  'at a terminal sign asks for passphrases without echo, and to confirm an unusual key or image by typing its name or version',
   () => {
-    writeFileSync(terminal.file('Large.dmg'), Buffer.alloc(4 << 20));
+    writeFileSync(publisher.file('Large.dmg'), Buffer.alloc(4 << 20));
     const image = ['--dmg', 'Large.dmg', '--version', '1.0', '--url', 'https://dl.example.com/a', '--first'];
     const keys = ['--key', 'one.pem', '--key', 'other.pem', '--out', 'typed.json'];
     const command = [process.execPath, CLI, 'manifest', 'sign', ...image, ...keys].join(' ');
     const { status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
-      cwd: terminal.dir,
+      cwd: publisher.dir,
       env: ENVIRONMENT,
-      // The file has only zeros, so it is no disk image, and MANIFEST_PUBLIC_KEYS lacks other.pem: both names are typed.
+      // MANIFEST_PUBLIC_KEYS lacks other.pem, and the file has only zeros, so it is no disk image: the last two lines confirm this.
       input: `${PASSPHRASE}\r${OTHER_PASSPHRASE}\rother.pem\r1.0\r`,
       encoding: 'utf8',
     });

@@ -15,25 +15,25 @@ import { makeCertificate } from '../../support/certificate.js';
 import { FakeClock, Service } from '../../support/harness.js';
 import { startFakeServer } from '../../manifest/fake-manifest-server.js';
 
-const terminal = await Publisher.at(UNREACHABLE_URL);
+const publisher = await Publisher.at(UNREACHABLE_URL);
 const service = await Service.start({
   // The publisher signs in a process of its own, with the clock of the machine.
   clock: new FakeClock(new Date()),
-  environment: { MANIFEST_PUBLIC_KEYS: `${terminal.one},${terminal.two}` },
+  environment: { MANIFEST_PUBLIC_KEYS: `${publisher.publicKeyOfOne},${publisher.publicKeyOfTwo}` },
 });
 const STAFF_TOKEN = await service.staffToken('admin', 'grace@example.com');
 // The machine of the publisher: it knows the address of the service, and no database.
-Object.assign(terminal.env, {
+Object.assign(publisher.env, {
   PUBLIC_URL: service.url,
   STAFF_TOKEN,
   DATABASE_URL: undefined,
   DATA_DIR: '/nonexistent',
 });
-const first: SignedManifest = await terminal.json(signArgs('1.0.0', '--first'));
-terminal.writeDocument('first.json', first);
+const first: SignedManifest = await publisher.json(signArgs('1.0.0', '--first'));
+publisher.writeDocument('first.json', first);
 
 const publish = (file: string, args: string[] = [], env: Record<string, string | undefined> = {}) =>
-  terminal.run([...PUBLISH, file, '--json', ...args], { env });
+  publisher.run([...PUBLISH, file, '--json', ...args], { env });
 const readLive = async () => (await service.call('GET', '/v1/manifest')).json;
 
 describe('with STAFF_TOKEN, publish refuses, and publishes nothing', () => {
@@ -103,8 +103,8 @@ describe('with STAFF_TOKEN, publish refuses, and publishes nothing', () => {
   ])('a certificate %s, and names the cause', async (_what, name, days, cause, remedy) => {
     const certificate = makeCertificate(name, days);
     const isTrusted = !cause.includes('SELF_SIGNED');
-    const trust = isTrusted ? { NODE_EXTRA_CA_CERTS: terminal.file('ca.pem') } : {};
-    writeFileSync(terminal.file('ca.pem'), certificate.cert);
+    const trust = isTrusted ? { NODE_EXTRA_CA_CERTS: publisher.file('ca.pem') } : {};
+    writeFileSync(publisher.file('ca.pem'), certificate.cert);
     const server = createServer(certificate).listen(0, '127.0.0.1');
     await once(server, 'listening');
     try {
@@ -122,7 +122,7 @@ describe('with STAFF_TOKEN, publish refuses, and publishes nothing', () => {
   });
 
   test('a manifest that no trusted key signed, before it is sent', async () => {
-    const env = { MANIFEST_PUBLIC_KEYS: terminal.one, PUBLIC_URL: UNREACHABLE_URL };
+    const env = { MANIFEST_PUBLIC_KEYS: publisher.publicKeyOfOne, PUBLIC_URL: UNREACHABLE_URL };
     const run = await publish('first.json', [], env);
     expect(run).toMatchObject({ code: 1, stderr: 'The manifest is signed by no trusted key.\n' });
   });
@@ -136,7 +136,7 @@ describe('without PUBLIC_URL and a database', () => {
     ['withdraw', ['manifest', 'withdraw', '--back-to', 'first.json', '--key', 'two.pem']],
     ['show', ['manifest', 'show']],
   ])('%s says that PUBLIC_URL must be given', async (_name, args) => {
-    expect(await terminal.run(args, { env: { ...env, PORT: new URL(service.url).port } })).toMatchObject({
+    expect(await publisher.run(args, { env: { ...env, PORT: new URL(service.url).port } })).toMatchObject({
       code: 2,
       stdout: '',
       stderr: 'PUBLIC_URL must be given: the live manifest is read from there.\n',
@@ -145,13 +145,13 @@ describe('without PUBLIC_URL and a database', () => {
 
   test('a first or given manifest needs neither, and a wrong STAFF_TOKEN stops only publish', async () => {
     const settings = { env: { ...env, STAFF_TOKEN: 'x' } };
-    expect((await terminal.json(signArgs('1.0.0', '--first'), settings)).signatures).toHaveLength(1);
+    expect((await publisher.json(signArgs('1.0.0', '--first'), settings)).signatures).toHaveLength(1);
     for (const args of [
       ['manifest', 'refresh', '--previous', 'first.json', '--key', 'two.pem', '--expires', inDays(200)],
       ['manifest', 'verify', 'first.json'],
       ['manifest', 'show', 'first.json'],
     ])
-      expect((await terminal.run(args, settings)).code).toBe(0);
+      expect((await publisher.run(args, settings)).code).toBe(0);
   });
 });
 
@@ -164,9 +164,9 @@ test('with STAFF_TOKEN a version is checked, published, replaced and withdrawn o
   expect(published).toMatchObject({ code: 0, json: { version: '1.0.0', sequence: 1, served: true } });
   expect(published.stderr).toBe(`${service.url}/v1/manifest serves the published manifest.\n`);
   expect(await readLive()).toEqual(first);
-  expect(await terminal.json(['manifest', 'show'])).toEqual(first);
+  expect(await publisher.json(['manifest', 'show'])).toEqual(first);
 
-  terminal.writeDocument('second.json', await terminal.json(signArgs('1.1.0')));
+  publisher.writeDocument('second.json', await publisher.json(signArgs('1.1.0')));
   const changes = (await publish('second.json', ['--dry-run'])).json.changes as { member: string }[];
   expect(changes).toContainEqual({ member: 'version', from: '1.0.0', to: '1.1.0' });
   expect(await publish('second.json')).toMatchObject({ code: 0, json: { version: '1.1.0' } });
@@ -176,8 +176,8 @@ test('with STAFF_TOKEN a version is checked, published, replaced and withdrawn o
     stderr: 'Another manifest is live now (sequence 2, version 1.1.0): sign again on top of it.\n',
   });
 
-  const back = await terminal.json(['manifest', 'withdraw', '--back-to', 'first.json', '--key', 'two.pem']);
-  terminal.writeDocument('back.json', back);
+  const back = await publisher.json(['manifest', 'withdraw', '--back-to', 'first.json', '--key', 'two.pem']);
+  publisher.writeDocument('back.json', back);
   const withdrawn = await publish('back.json', ['--withdraw']);
   expect(withdrawn).toMatchObject({ code: 0, json: { version: '1.0.0', sequence: 3 } });
   expect(withdrawn.stderr).toMatch(/^Versions above 1\.0\.0 are withdrawn: /);
@@ -193,10 +193,10 @@ test('with STAFF_TOKEN a version is checked, published, replaced and withdrawn o
 });
 
 test('a manifest can be sent as it is with curl, and one of over 256 KiB is refused', async () => {
-  const authorization = `Bearer ${terminal.env['STAFF_TOKEN']}`;
+  const authorization = `Bearer ${publisher.env['STAFF_TOKEN']}`;
   const send = (body: unknown, query = '') =>
     service.call('POST', `/support/api/manifests${query}`, body, { authorization });
-  const refresh = await terminal.json(['manifest', 'refresh', '--key', 'two.pem', '--expires', inDays(200)]);
+  const refresh = await publisher.json(['manifest', 'refresh', '--key', 'two.pem', '--expires', inDays(200)]);
   const sent = await send(refresh, '?dry_run=true');
   expect(sent).toMatchObject({ status: 200, json: { live: { sequence: 3 }, next: { sequence: 4 } } });
   const { live, next } = (await send(refresh)).json;
@@ -222,7 +222,7 @@ test('a manifest can be sent as it is with curl, and one of over 256 KiB is refu
   expect((await send(refresh, '?dry_run=yes')).json.errors).toEqual([
     { pointer: '/dry_run', detail: 'must be one of true, false' },
   ]);
-  const later = await terminal.json(['manifest', 'refresh', '--key', 'two.pem', '--expires', inDays(230)]);
+  const later = await publisher.json(['manifest', 'refresh', '--key', 'two.pem', '--expires', inDays(230)]);
   expect(await send(later, '?dryrun=true')).toMatchObject({
     status: 422,
     json: { errors: [{ pointer: '', detail: 'may only have the parameters withdraw, dry_run' }] },

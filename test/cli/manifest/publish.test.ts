@@ -12,8 +12,8 @@ import { afterThisFile } from '../../support/of-this-file.js';
 const untrusted = generateKeyPairSync('ed25519').privateKey;
 
 const database = await createDatabase();
-const terminal = await Publisher.at(database.url);
-const manifests = await openManifests(database.url, readPrivateKey(terminal.file('two.pem')));
+const publisher = await Publisher.at(database.url);
+const manifests = await openManifests(database.url, readPrivateKey(publisher.file('two.pem')));
 afterThisFile(() => manifests[Symbol.asyncDispose]());
 
 let count = 0;
@@ -24,8 +24,8 @@ async function nextDocument(): Promise<SignedManifest> {
 }
 
 function publish(document: SignedManifest, publicUrl: string, ...moreArgs: string[]): Promise<Run> {
-  const file = terminal.writeDocument('next.json', document);
-  return terminal.run([...PUBLISH, file, '--json', ...moreArgs], {
+  const file = publisher.writeDocument('next.json', document);
+  return publisher.run([...PUBLISH, file, '--json', ...moreArgs], {
     env: { PUBLIC_URL: publicUrl },
   });
 }
@@ -38,16 +38,16 @@ async function expectLive(document: SignedManifest): Promise<void> {
 
 test('a first manifest with --withdraw is refused, because there is none to withdraw', async () => {
   const own = await createDatabase();
-  const file = terminal.writeDocument('first.json', await terminal.sign('1.0', '--first'));
+  const file = publisher.writeDocument('first.json', await publisher.sign('1.0', '--first'));
   const env = { DATABASE_URL: own.url };
-  const run = await terminal.run([...PUBLISH, file, '--withdraw', '--json'], { env });
+  const run = await publisher.run([...PUBLISH, file, '--withdraw', '--json'], { env });
   expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('withdraws nothing') });
-  expect((await terminal.run(['manifest', 'show'], { env })).stderr).toBe('No manifest is live.\n');
+  expect((await publisher.run(['manifest', 'show'], { env })).stderr).toBe('No manifest is live.\n');
 });
 
 describe('after publishing, the public URL is read:', () => {
   test('a running service serves the manifest within seconds', async () => {
-    const environment = { MANIFEST_PUBLIC_KEYS: `${terminal.one},${terminal.two}` };
+    const environment = { MANIFEST_PUBLIC_KEYS: `${publisher.publicKeyOfOne},${publisher.publicKeyOfTwo}` };
     const service = await Service.start({ databaseUrl: database.url, environment });
     const document = await nextDocument();
     const run = await publish(document, service.url);
@@ -67,7 +67,7 @@ describe('after publishing, the public URL is read:', () => {
   });
 
   test('a cache serves the previous manifest at first, then the new one', async () => {
-    const before = await terminal.json(['manifest', 'show']);
+    const before = await publisher.json(['manifest', 'show']);
     const document = await nextDocument();
     await using cache = await startFakeServer(
       (response, earlierRequests) =>
@@ -84,16 +84,16 @@ describe('after publishing, the public URL is read:', () => {
   test('a cache that still serves the previous manifest, or none, is reported', async () => {
     const other = await createDatabase();
     const env = { DATABASE_URL: other.url };
-    const before = await terminal.json(['manifest', 'show']);
+    const before = await publisher.json(['manifest', 'show']);
     await using old = await serveDocument(before);
     await using none = await startFakeServer((response) => {
       response.statusCode = 404;
       response.end('{"code":"no_version_published"}');
     });
-    const first = terminal.writeDocument('first.json', await terminal.sign('1.0', '--first'));
+    const first = publisher.writeDocument('first.json', await publisher.sign('1.0', '--first'));
     const [kept, empty] = await Promise.all([
       publish(await nextDocument(), old.url, '--wait', '0'),
-      terminal.run([...PUBLISH, first, '--json', '--wait', '0'], { env: { ...env, PUBLIC_URL: none.url } }),
+      publisher.run([...PUBLISH, first, '--json', '--wait', '0'], { env: { ...env, PUBLIC_URL: none.url } }),
     ]);
     const notServedYet = (url: string, what: string) =>
       `The manifest is published, but ${url}/v1/manifest still serves ${what} after 0 seconds. A cache may keep that for 5 minutes: purge it, or wait; then check with mooring manifest verify ${url}/v1/manifest.\n`;
@@ -101,7 +101,7 @@ describe('after publishing, the public URL is read:', () => {
     expect(kept.stderr).toBe(notServedYet(old.url, 'the manifest of sequence 2'));
     expect(empty).toMatchObject({ code: 1, json: { sequence: 1, served: false } });
     expect(empty.stderr).toBe(notServedYet(none.url, 'no manifest'));
-    expect((await terminal.run(['manifest', 'publish', '--help'])).stdout).toMatch(
+    expect((await publisher.run(['manifest', 'publish', '--help'])).stdout).toMatch(
       /--wait <[^-]*\(default:\s+6\)/,
     );
   });
@@ -169,7 +169,7 @@ describe('after publishing, the public URL is read:', () => {
   });
 
   test('while the address serves the previous manifest, whose key is no longer trusted, the command waits, then reports it as the previous one', async () => {
-    const before = await terminal.json(['manifest', 'show']);
+    const before = await publisher.json(['manifest', 'show']);
     const leaked = signUnchecked(before.signed, JSON.parse(before.signed), untrusted);
     const [document, address] = [await nextDocument(), await serveDocument(leaked)];
     await using cache = address;

@@ -27,8 +27,8 @@ const JANUARY_2027 = '2027-01-04T00:00:00Z';
 /** The manifests of 1.0, 2.0 and 3.0, as they were published. */
 const published: SignedManifest[] = [];
 const database = await createDatabase();
-const terminal = await Publisher.at(database.url);
-const manifests = await openManifests(database.url, readPrivateKey(terminal.file('two.pem')));
+const publisher = await Publisher.at(database.url);
+const manifests = await openManifests(database.url, readPrivateKey(publisher.file('two.pem')));
 published.push(await manifests.publish(manifests.next('1.0')));
 published.push(await manifests.publish(manifests.next('2.0', JANUARY_2025)));
 published.push(await manifests.publish(manifests.next('3.0', JANUARY_2027)));
@@ -44,12 +44,12 @@ const signingArgs = (command: 'refresh' | 'withdraw', ...moreArgs: string[]) => 
   ...moreArgs,
 ];
 const publish = (document: unknown, ...moreArgs: string[]) =>
-  terminal.run([...PUBLISH, terminal.writeDocument('next.json', document), '--json', ...moreArgs]);
+  publisher.run([...PUBLISH, publisher.writeDocument('next.json', document), '--json', ...moreArgs]);
 
 /** Checks with openssl the signature of the manifest that a command printed. @returns its content */
 async function verifiedContent(run: Run): Promise<ManifestContent> {
   expect(run).toMatchObject({ code: 0 });
-  return expectVerifiedByOpenssl(run.json, terminal.two);
+  return expectVerifiedByOpenssl(run.json, publisher.publicKeyOfTwo);
 }
 
 /** Lets the reference client check for an update. @returns the offered version, or the reason why there is none */
@@ -60,19 +60,19 @@ function checkByClient(
 ) {
   const running = { product: 'com.example.app', app_version, license_expires_at, now: Date.now() };
   const text = JSON.stringify({ signed, signatures });
-  const { check } = checkManifest(text, [trustedKey(terminal.two)], {}, running);
+  const { check } = checkManifest(text, [trustedKey(publisher.publicKeyOfTwo)], {}, running);
   return check.available ? check.offer.version : check.reason;
 }
 
 describe('refresh', () => {
   test('signs the same version with a later expiry, and publish accepts it', async () => {
     const live = parseSigned(published[2]!.signed);
-    const run = await terminal.run(signingArgs('refresh', '--expires', inDays(200)));
+    const run = await publisher.run(signingArgs('refresh', '--expires', inDays(200)));
     const content = await verifiedContent(run);
     expect(offerOf(content)).toEqual(offerOf(live));
     expect(content).toMatchObject({ sequence: 4, previous: manifestDigest(published[2]!.signed) });
     expect(content.expires_at > live.expires_at).toBe(true);
-    await expectInvalidAfterAnyChange(run.json, terminal.two);
+    await expectInvalidAfterAnyChange(run.json, publisher.publicKeyOfTwo);
     expect(await publish(run.json)).toMatchObject({ json: { version: '3.0', sequence: 4 } });
   });
 
@@ -84,7 +84,7 @@ describe('refresh', () => {
     await manifests.service.refresh();
     const { expires_at } = manifests.service.live!.content;
     const at = expires();
-    const run = await terminal.run(signingArgs('refresh', ...(at ? ['--expires', at] : [])));
+    const run = await publisher.run(signingArgs('refresh', ...(at ? ['--expires', at] : [])));
     expect(run).toMatchObject({ code: 1, stdout: '' });
     expect(run.stderr).toContain(`\nThe live manifest expires at ${expires_at}: --expires must be later.\n`);
   });
@@ -93,10 +93,10 @@ describe('refresh', () => {
 describe('withdraw', () => {
   test('restores the previous version from a file, with neither server nor database', async () => {
     const [before, live] = [published[1]!, published[2]!].map((each, i) =>
-      terminal.writeDocument(`${i}.json`, each),
+      publisher.writeDocument(`${i}.json`, each),
     );
     const args = ['--previous', live!, '--back-to', before!];
-    const run = await terminal.run(signingArgs('withdraw', ...args), { env: WITHOUT_SERVER });
+    const run = await publisher.run(signingArgs('withdraw', ...args), { env: WITHOUT_SERVER });
     const content = await verifiedContent(run);
     expect(offerOf(content)).toEqual(offerOf(parseSigned(published[1]!.signed)));
     expect(content).toMatchObject({ sequence: 4, previous: manifestDigest(published[2]!.signed) });
@@ -104,12 +104,12 @@ describe('withdraw', () => {
       `The live manifest is from ${live}: version 3.0, sequence 3.\nThis manifest withdraws version 3.0: publish it with --withdraw.\n`,
     );
     const onItself = signingArgs('withdraw', '--previous', live!, '--back-to', live!);
-    expect(await terminal.run(onItself, { env: WITHOUT_SERVER })).toMatchObject({
+    expect(await publisher.run(onItself, { env: WITHOUT_SERVER })).toMatchObject({
       code: 1,
       stdout: '',
       stderr: expect.stringContaining('This manifest withdraws nothing: the live version is 3.0'),
     });
-    const withoutTarget = await terminal.run(signingArgs('withdraw', '--previous', live!), {
+    const withoutTarget = await publisher.run(signingArgs('withdraw', '--previous', live!), {
       env: WITHOUT_SERVER,
     });
     const sentence =
@@ -122,7 +122,7 @@ describe('withdraw', () => {
       ['3.0', '2.0'],
       ['2.0', '1.0'],
     ] as const) {
-      const run = await terminal.run(signingArgs('withdraw'));
+      const run = await publisher.run(signingArgs('withdraw'));
       expect(await verifiedContent(run)).toMatchObject({ version: good });
       const withoutOption = await publish(run.json);
       expect(withoutOption).toMatchObject({
@@ -141,7 +141,7 @@ describe('withdraw', () => {
       expect(checkByClient(run.json, bad, null)).toBe('up_to_date');
       expect(checkByClient(run.json, '0.9', null)).toBe(good);
     }
-    const last = await terminal.run(signingArgs('withdraw'));
+    const last = await publisher.run(signingArgs('withdraw'));
     expect(last).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('--back-to') });
     const audit = 'select actor, action, change from audit_event order by at desc limit 2';
     expect(await query(database.url, audit)).toEqual([
@@ -159,9 +159,9 @@ describe('withdraw', () => {
   });
 
   test('a later version does not offer withdrawn versions to any client', async () => {
-    const run = await terminal.run(
+    const run = await publisher.run(
       signArgs('4.0', '--minimum-license-expiry', '2028-01-04', '--previous', '-', '--json'),
-      { stdin: JSON.stringify(await terminal.json(['manifest', 'show'])) },
+      { stdin: JSON.stringify(await publisher.json(['manifest', 'show'])) },
     );
     const content = await verifiedContent(run);
     expect(content.also_available.map(({ version }) => version)).toEqual(['1.0']);
@@ -171,26 +171,26 @@ describe('withdraw', () => {
       expect(checkByClient(run.json, '0.9', expiry)).toBe('1.0');
     expect(checkByClient(run.json, '3.0', null)).toBe('4.0');
     expect(checkByClient(run.json, '3.0', JANUARY_2027)).toBe('not_covered');
-    const back = await terminal.run(signingArgs('withdraw'));
+    const back = await publisher.run(signingArgs('withdraw'));
     expect(await verifiedContent(back)).toMatchObject({ version: '1.0', also_available: [] });
   });
 });
 
 test('refresh and withdraw refuse a live manifest that no known key signed, or that is for another product', async () => {
-  const live = terminal.writeDocument('live.json', manifests.sign(manifests.service.live!.content));
-  const env = { ...WITHOUT_SERVER, MANIFEST_PUBLIC_KEYS: terminal.one };
+  const live = publisher.writeDocument('live.json', manifests.sign(manifests.service.live!.content));
+  const env = { ...WITHOUT_SERVER, MANIFEST_PUBLIC_KEYS: publisher.publicKeyOfOne };
   const keygen = ['manifest', 'keygen', '--no-passphrase', '--out', 'untrusted.pem'];
-  const { public_key } = await terminal.json(keygen, { env });
+  const { public_key } = await publisher.json(keygen, { env });
   for (const args of [
     signingArgs('refresh', '--previous', live),
     signingArgs('withdraw', '--previous', live),
   ]) {
     // A command also trusts the key with which it signs, so it signs with another key here.
     const untrusted = args.map((each) => (each === 'two.pem' ? 'untrusted.pem' : each));
-    const refused = await terminal.run([...untrusted, '--public-key', public_key], { env });
+    const refused = await publisher.run([...untrusted, '--public-key', public_key], { env });
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(refused.stderr).toContain(`The manifest of ${live} cannot be used: `);
-    const other = await terminal.run(args, { env: { ...WITHOUT_SERVER, PRODUCT: 'com.example.other' } });
+    const other = await publisher.run(args, { env: { ...WITHOUT_SERVER, PRODUCT: 'com.example.other' } });
     expect(other.stderr).toContain('is for the product com.example.app; PRODUCT is com.example.other.');
   }
 });

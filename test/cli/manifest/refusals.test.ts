@@ -7,8 +7,8 @@ import { publishHistory, signWithMistake, MISTAKES } from '../../manifest/publis
 
 const database = await createDatabase();
 const sql = await connect(database.url);
-const terminal = await Publisher.at(database.url);
-const key = readPrivateKey(terminal.file('two.pem'));
+const publisher = await Publisher.at(database.url);
+const key = readPrivateKey(publisher.file('two.pem'));
 const { live, next } = await publishHistory(database.url, key);
 
 /** Reads everything that a publication stores. */
@@ -21,20 +21,20 @@ async function readPublications(): Promise<unknown> {
 describe('publish refuses, and stores nothing of', () => {
   test.each(Object.keys(MISTAKES))('%s', async (name) => {
     const { sentence, args = [] } = MISTAKES[name]!;
-    const file = terminal.writeDocument(
+    const file = publisher.writeDocument(
       'mistake.json',
       signWithMistake(MISTAKES[name]!, { next, live, key }),
     );
     const before = await readPublications();
-    const run = await terminal.run([...PUBLISH, file, '--json', ...args]);
+    const run = await publisher.run([...PUBLISH, file, '--json', ...args]);
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: `${sentence}\n` });
     expect(await readPublications()).toEqual(before);
   });
 
   test.each(['no JSON', '{"version":"5.0.0"}'])('a file with the text %j', async (text) => {
     const before = await readPublications();
-    writeFileSync(terminal.file('nonsense.json'), text);
-    const run = await terminal.run([...PUBLISH, 'nonsense.json', '--json']);
+    writeFileSync(publisher.file('nonsense.json'), text);
+    const run = await publisher.run([...PUBLISH, 'nonsense.json', '--json']);
     expect(run).toMatchObject({
       code: 1,
       stdout: '',
@@ -45,9 +45,9 @@ describe('publish refuses, and stores nothing of', () => {
 });
 
 test('the live manifest is unchanged, and the valid next manifest can be published', async () => {
-  expect(await terminal.json(['manifest', 'show'])).toEqual(live);
+  expect(await publisher.json(['manifest', 'show'])).toEqual(live);
   // A mistake without a change leaves the manifest valid.
   const good = signWithMistake({ sentence: '' }, { next, live, key });
-  await terminal.publish(terminal.writeDocument('good.json', good));
-  expect(await terminal.json(['manifest', 'show'])).toEqual(good);
+  await publisher.publish(publisher.writeDocument('good.json', good));
+  expect(await publisher.json(['manifest', 'show'])).toEqual(good);
 });

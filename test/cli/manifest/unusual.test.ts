@@ -14,14 +14,17 @@ const IN_368_DAYS = new Date(Date.now() + 368 * 86_400_000).toISOString().slice(
 const IN_365_DAYS = new Date(Date.now() + 365 * 86_400_000).toISOString().slice(0, 10);
 const MINIMUM = ['--minimum-license-expiry', '2027-01-04'];
 
-const terminal = await Publisher.at(UNREACHABLE_URL);
-writeFileSync(terminal.file('Next.dmg'), `${DISK_IMAGE.replace('image', 'other')}`);
-writeFileSync(terminal.file('App.zip'), 'PK'.padEnd(2_000, '.'));
+const publisher = await Publisher.at(UNREACHABLE_URL);
+writeFileSync(publisher.file('Next.dmg'), `${DISK_IMAGE.replace('image', 'other')}`);
+writeFileSync(publisher.file('App.zip'), 'PK'.padEnd(2_000, '.'));
 /** The file of the live manifest: 1.0.0, for licenses that expire not before 2027. */
-const live: string = terminal.writeDocument('live.json', await terminal.sign('1.0.0', '--first', ...MINIMUM));
+const live: string = publisher.writeDocument(
+  'live.json',
+  await publisher.sign('1.0.0', '--first', ...MINIMUM),
+);
 
 const sign = (version: string, image: string, args: string[], env: RunOptions['env'] = {}) =>
-  terminal.run(
+  publisher.run(
     [
       'manifest',
       'sign',
@@ -86,13 +89,13 @@ describe('sign refuses, and signs with the option that the refusal names:', () =
   ];
 
   test.each(cases)('%s (%s)', async (_what, option, sentence, image, args) => {
-    const files = readdirSync(terminal.dir);
+    const files = readdirSync(publisher.dir);
     for (const way of [[], ['--dry-run'], ['--out', 'refused.json']]) {
       const refused = await signNext(image, ...args, ...way);
       expect(refused).toMatchObject({ code: 1, stdout: '' });
       expect(refused.stderr.split('\n').at(-2)).toBe(`${sentence} To do this nevertheless, add ${option}.`);
     }
-    expect(readdirSync(terminal.dir)).toEqual(files);
+    expect(readdirSync(publisher.dir)).toEqual(files);
     expect(await signNext(image, ...args, option)).toMatchObject({ code: 0, json: { version: '1.1.0' } });
   });
 
@@ -109,7 +112,7 @@ describe('sign refuses, and signs with the option that the refusal names:', () =
   test('an image of an older version that is still offered (--again)', async () => {
     const later = ['--previous', live, '--key', 'two.pem', '--minimum-license-expiry', '2028-01-04'];
     const next = await sign('1.1.0', 'Next.dmg', [...later, '--high-minimum']);
-    const args = ['--previous', terminal.writeDocument('next.json', next.json), '--key', 'two.pem'];
+    const args = ['--previous', publisher.writeDocument('next.json', next.json), '--key', 'two.pem'];
     const refused = await sign('1.2.0', 'App.dmg', [...args, '--for-everyone']);
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(refused.stderr).toContain('This image is that of version 1.0.0, which is published already');
@@ -118,16 +121,16 @@ describe('sign refuses, and signs with the option that the refusal names:', () =
   });
 
   test('a key that MANIFEST_PUBLIC_KEYS lacks, unless --public-key names it', async () => {
-    copyFileSync(terminal.file('two.pem'), terminal.file('mistaken.pem'));
+    copyFileSync(publisher.file('two.pem'), publisher.file('mistaken.pem'));
     const args = ['--first', '--key', 'mistaken.pem'];
-    const env = { MANIFEST_PUBLIC_KEYS: terminal.one };
+    const env = { MANIFEST_PUBLIC_KEYS: publisher.publicKeyOfOne };
     const refused = await sign('1.0.0', 'App.dmg', args, env);
     expect(refused).toMatchObject({ code: 1, stdout: '' });
     expect(refused.stderr).toMatch(
       /^mistaken\.pem is a key that MANIFEST_PUBLIC_KEYS lacks \(id [\w-]{43}\): [^\n]+\n$/,
     );
-    expect(refused.stderr).toContain(`add --public-key ${terminal.two}.\n`);
-    const named = [...args, '--public-key', terminal.two];
+    expect(refused.stderr).toContain(`add --public-key ${publisher.publicKeyOfTwo}.\n`);
+    const named = [...args, '--public-key', publisher.publicKeyOfTwo];
     expect(await sign('1.0.0', 'App.dmg', named, env)).toMatchObject({ code: 0 });
   });
 });
@@ -147,14 +150,14 @@ test('sign refuses --for-everyone with a minimum', async () => {
 
 test('without MANIFEST_PUBLIC_KEYS the keys that PUBLIC_URL lists count, and without both each key must be named', async () => {
   const keys = [
-    { kty: 'OKP', crv: 'Ed25519', x: terminal.two, for: 'update-manifest' },
-    { kty: 'OKP', crv: 'Ed25519', x: terminal.one, for: 'license-token' },
+    { kty: 'OKP', crv: 'Ed25519', x: publisher.publicKeyOfTwo, for: 'update-manifest' },
+    { kty: 'OKP', crv: 'Ed25519', x: publisher.publicKeyOfOne, for: 'license-token' },
   ];
   await using server = await startFakeServer((response) => void response.end(JSON.stringify({ keys })));
   const signWith = (key: string, PUBLIC_URL: string) =>
     sign('1.0.0', 'App.dmg', ['--first', '--key', key], { MANIFEST_PUBLIC_KEYS: undefined, PUBLIC_URL });
   expect(await signWith('two.pem', server.url)).toMatchObject({ code: 0 });
-  await terminal.json(['manifest', 'keygen', '--no-passphrase', '--out', 'three.pem']);
+  await publisher.json(['manifest', 'keygen', '--no-passphrase', '--out', 'three.pem']);
   const unlisted = await signWith('three.pem', server.url);
   expect(unlisted).toMatchObject({
     code: 1,

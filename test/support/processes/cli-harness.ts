@@ -144,18 +144,17 @@ export const DISK_IMAGE = `an image${'koly'.padEnd(512, '.')}`;
 
 /** A publisher's folder with an image and two trusted keys: `one.pem`, which is encrypted, and `two.pem`, which is not. */
 export class Publisher extends Terminal {
-  /** The public keys of `one.pem` and `two.pem`. */
-  one = '';
-  two = '';
+  publicKeyOfOne = '';
+  publicKeyOfTwo = '';
 
   /** @param hasKeygenKey whether `manifest keygen` creates `one.pem`, which is slow and only needed by tests of that command */
   static async at(databaseUrl: string, { hasKeygenKey = false } = {}): Promise<Publisher> {
     const publisher = new Publisher({ DATABASE_URL: databaseUrl });
-    publisher.one = hasKeygenKey
+    publisher.publicKeyOfOne = hasKeygenKey
       ? await publisher.keygen('one.pem', ['--passphrase-fd', '3'], PASSPHRASE)
       : publisher.writeEncryptedKey('one.pem', PASSPHRASE);
-    publisher.two = await publisher.keygen('two.pem', ['--no-passphrase']);
-    publisher.env['MANIFEST_PUBLIC_KEYS'] = `${publisher.one},${publisher.two}`;
+    publisher.publicKeyOfTwo = await publisher.keygen('two.pem', ['--no-passphrase']);
+    publisher.env['MANIFEST_PUBLIC_KEYS'] = `${publisher.publicKeyOfOne},${publisher.publicKeyOfTwo}`;
     writeFileSync(publisher.file('App.dmg'), DISK_IMAGE);
     return publisher;
   }
