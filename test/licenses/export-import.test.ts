@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { importExportFile } from '../../src/cli/licenses/export-import.js';
 import { Service } from '../support/harness.js';
 import { Terminal, type Run } from '../support/processes/cli-harness.js';
-import { GUMROAD, KEYGEN, LEMON_SQUEEZY, PADDLE } from '../support/vendor-exports.js';
+import { GUMROAD, KEYGEN, LEMON_SQUEEZY, PADDLE } from '../support/exports-of-other-systems.js';
 
 const service = await Service.start();
 const terminal = Terminal.beside(service);
@@ -125,7 +125,7 @@ test('the sales export of Gumroad is imported without later payments, other prod
 });
 
 describe('the report of Paddle', () => {
-  test('is imported for one product; a row with an ambiguous date is refused, and can be mended and imported', async () => {
+  test('is imported for one product; a row with an ambiguous date is refused, and can be corrected and imported', async () => {
     const name = write(PADDLE);
     const only = ['--from', 'paddle', '--only', 'Product Name=My App'];
     const first = await importFile(name, ...only);
@@ -146,7 +146,7 @@ describe('the report of Paddle', () => {
       `1002-2002,5,My App,bob@paddle.example,ABCDEF02-23456789-ABCDEF02,03/04/2023,1,8,${reason}`,
       '',
     ]);
-    // The file of refused rows may have been mended, so another import of the first file does not replace it.
+    // The file of refused rows may have been corrected, so another import of the first file does not replace it.
     expect(await importFile(name, ...only, '--refused', refused)).toMatchObject({
       code: 1,
       stdout: '',
@@ -207,8 +207,8 @@ test('the licenses of Keygen have the addresses of their users; a row without on
     key: 'C1B6DE-39A6E3-DE1529-8559A0-4AF595-V3',
     refused: 'email is missing',
   });
-  const mended = write(JSON.stringify({ ...refused, 'owner.email': 'eve@keygen.example' }), 'json');
-  expect(await importFile(mended, '--from', 'keygen', '--no-mail')).toMatchObject({
+  const corrected = write(JSON.stringify({ ...refused, 'owner.email': 'eve@keygen.example' }), 'json');
+  expect(await importFile(corrected, '--from', 'keygen', '--no-mail')).toMatchObject({
     code: 0,
     json: { imported: 1 },
   });
@@ -383,8 +383,8 @@ test('a row with more cells than the header is refused and written whole; one wi
   expect(content).toBe(
     `key,name,email,note,refused\nCELLS-KEY-0001,Smith,Ada,ada@cells.example,,"${reason}"\n`,
   );
-  const mended = write(content.replace('Smith,Ada', '"Smith, Ada"'));
-  expect(await importFile(mended, ...map)).toMatchObject({ code: 0, json: { imported: 1 } });
+  const corrected = write(content.replace('Smith,Ada', '"Smith, Ada"'));
+  expect(await importFile(corrected, ...map)).toMatchObject({ code: 0, json: { imported: 1 } });
   expect(await licensesOf('cells.example')).toMatchObject([
     { email: 'ada@cells.example' },
     { email: 'bob@cells.example' },
@@ -593,7 +593,7 @@ describe('a wrong use is refused in one sentence', () => {
 
 test('an import that is refused before its first row leaves no progress bar', async () => {
   const file = terminal.file(write(`email,license key\n${'ada@bar.example,AAAA-1\n'.repeat(10_000)}`));
-  const refused = terminal.file(write('mended'));
+  const refused = terminal.file(write('corrected'));
   const written: string[] = [];
   const { stderr } = process;
   const { isTTY } = stderr;

@@ -128,7 +128,7 @@ const [MAX_CHECKS, CHECK_INTERVAL_MS] = [200, 5];
 const SELECT_CONNECTIONS =
   "select from pg_stat_activity where datname = $1 and backend_type = 'client backend'";
 
-/** A client with two methods that its type lacks: whether its open connection keeps the process alive. */
+/** A client with two methods that its type lacks. They decide whether its open connection keeps the process alive. */
 type AdminClient = pg.Client & { ref(): void; unref(): void };
 
 /** The connection of this process to the default database of the server, which all test files of the process use. */
@@ -260,7 +260,8 @@ export class Service {
     // start, which is waited for.
     for (const job of app.get(SchedulerRegistry).getCronJobs().values()) await job.stop();
     await app.get(RetentionJob).whenIdle();
-    // The start reads what the warnings are derived from. They must not be those from before what a test changes.
+    // The service starts a read for its warnings while it starts, and callers share a running read. This call waits for its end, so
+    // that no test gets warnings from before its own changes.
     await app.get(WarningsService).readWarnings();
     const server = app.getHttpServer();
     // Node's client notices the end of an idle connection late if the event loop was stalled, and the client of a test shares

@@ -65,7 +65,7 @@ class WarmProcess {
   }
 }
 
-/** The process that waits for a command. One is enough: commands seldom run at the same time, and a process takes 80 MB. */
+/** The processes that wait for a command, at most one: commands seldom run at the same time, and a process takes 80 MB. */
 const idle: WarmProcess[] = [];
 
 /** Runs a command in a process that may have run others before, because loading the program takes longer than most commands. */

@@ -35,7 +35,7 @@ export default async function setUp() {
 
 /**
  * Records retention runs shortly before the times at which tests start services, by the clock of the system and by the default one
- * of the tests. A start then runs none, which would take longer than all else.
+ * of the tests. A service that starts then runs no retention, which would take longer than the rest of its start.
  */
 async function recordRetentionRuns(url) {
   const client = new pg.Client(url);

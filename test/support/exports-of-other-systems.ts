@@ -1,4 +1,4 @@
-// Small exports in the formats that the vendors document (docs/operations/license-import.md).
+// Small exports of other licensing systems, in the formats that those systems document (docs/operations/license-import.md).
 
 /** A page of Lemon Squeezy's `GET /v1/license-keys?include=order`. */
 export const LEMON_SQUEEZY = JSON.stringify(
