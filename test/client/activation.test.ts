@@ -263,7 +263,7 @@ async function computerStoppedBy(code = 'license_suspended'): Promise<Computer> 
 }
 
 describe('client_action', () => {
-  test('retry keeps running', async () => {
+  test('retry keeps the application running', async () => {
     const computer = await Computer.activated();
     expect((await sendHeartbeat(computer, () => problem(503, 'unavailable', 'retry'))).kind).toBe('running');
   });
@@ -278,7 +278,7 @@ describe('client_action', () => {
     ).toBe('running');
   });
 
-  test('fix keeps running, and the heartbeat is repeated once without telemetry', async () => {
+  test('fix keeps the application running, and the heartbeat is repeated once without telemetry', async () => {
     const computer = await Computer.activated({ telemetry: () => ({ cpu_cores: 8 }) });
     expect((await sendHeartbeat(computer, invalidRequest, invalidRequest)).kind).toBe('running');
     expect(computer.service.heartbeats.map(({ body }) => body)).toEqual([
@@ -293,7 +293,7 @@ describe('client_action', () => {
     expect(computer.service.heartbeats).toHaveLength(1);
   });
 
-  test('reactivate activates with the stored key, e-mail and label, and keeps running', async () => {
+  test('reactivate activates with the stored key, e-mail and label, and keeps the application running', async () => {
     const computer = await Computer.activated();
     expect((await sendHeartbeat(computer, () => problem(403, 'token_invalid', 'reactivate'))).kind).toBe(
       'running',
@@ -351,7 +351,7 @@ describe('client_action', () => {
     expect(status).toMatchObject({ kind: 'stopped', reason: 'license_revoked' });
   });
 
-  test('reactivate without a machine id to read, or without a network, keeps running', async () => {
+  test('reactivate without a machine id to read, or without a network, keeps the application running', async () => {
     let isUnreadable = false;
     const machineId = async () => (isUnreadable ? Promise.reject(new Error('no ioreg')) : 'ab'.repeat(32));
     const computer = await Computer.activated({ machineId });
@@ -366,7 +366,7 @@ describe('client_action', () => {
     );
   });
 
-  test('stop stops with its detail and members, is reported to the application, and is remembered offline', async () => {
+  test('stop stops the application with its detail and members, is reported to it, and is remembered offline', async () => {
     const computer = await Computer.activated();
     const stopped = {
       kind: 'stopped',
@@ -419,7 +419,7 @@ describe('after a stop', () => {
     ['machine_limit_reached', 'Retry', (computer: Computer) => computer.client.heartbeatNow()],
     ['machine_limit_reached', 'a restart', (computer: Computer) => computer.restart()],
   ])(
-    'of an activation that was refused with %s, %s follows a reactivate: no heartbeat could end it',
+    'of an activation that was refused with %s, %s follows a reactivate, because no heartbeat could end the stop',
     async (code, _how, tryAgain) => {
       const computer = await Computer.activated();
       computer.service.answer['/v1/heartbeat'] = () => problem(403, 'token_invalid', 'reactivate');

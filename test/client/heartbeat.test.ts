@@ -216,7 +216,7 @@ describe('telemetry', () => {
     expect(computer.log.join()).not.toContain('camera');
   });
 
-  test('neither does an async one, which is a mistake', async () => {
+  test('an async telemetry callback, which is a mistake, does not prevent the heartbeat', async () => {
     const telemetry = () => Promise.reject(new Error('secret camera name')) as Telemetry;
     const computer = await Computer.activated({ telemetry });
     expect((await computer.client.heartbeatNow()).kind).toBe('running');

@@ -177,9 +177,9 @@ test('a refusal of Activate has the types of its code’s members', async () => 
 });
 
 test.each([
-  ['left out with more than four levels, and the stop is obeyed', 30, 'stopped'],
-  ['no answer with 50,000 levels, and the application runs', 50_000, 'running'],
-])('a member of a stop that is nested too deeply is %s', async (_, levels, kind) => {
+  ['is left out if it has more than four levels, and the stop is obeyed', 30, 'stopped'],
+  ['makes the answer unreadable if it has 50,000 levels, and the application runs', 50_000, 'running'],
+])('a member of a stop that is nested too deeply %s', async (_, levels, kind) => {
   const computer = await Computer.activated();
   const deep = `${'['.repeat(levels)}${']'.repeat(levels)}`;
   const body = `{"code":"license_refunded","detail":"refunded","client_action":"stop","more":${deep},"flat":[1]}`;

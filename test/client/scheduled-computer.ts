@@ -106,7 +106,7 @@ export class Run {
     if (this.end === 'closed') this.computer.violations.push(`${what} after the end`);
   }
 
-  /** Checks a change of the status against the promises. */
+  /** Checks a change of the status against the guarantees of the client. */
   observe(status: Status): void {
     const before = this.#status?.kind;
     const { kind } = status;
@@ -228,10 +228,10 @@ function labelOf(body: RequestInit['body']): string | undefined {
     : undefined;
 }
 
-/** A computer whose network, disk and timers wait for a scheduler; it checks each event against the promises. */
+/** A computer whose network, disk and timers wait for a scheduler; it checks each event against the guarantees of the client. */
 export class ScheduledComputer {
   readonly time = new FakeTime();
-  /** The promises that the client broke, one sentence each. */
+  /** The guarantees that the client violated, one sentence each. */
   readonly violations: string[] = [];
   disk: State = emptyState();
   run!: Run;

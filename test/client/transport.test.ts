@@ -140,7 +140,7 @@ describe('over a connection of its own', () => {
     await expect(new Response(body).text()).rejects.toThrow();
   });
 
-  test('a proxy of the environment is asked to connect, but not to a loopback address', async () => {
+  test('a proxy that the environment names gets a CONNECT request, except for a call to a loopback address', async () => {
     const heads: string[] = [];
     const proxy = await serveRaw((socket) =>
       socket.once('data', (head) => {

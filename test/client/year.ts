@@ -10,7 +10,7 @@ import { findViolations, type Run } from './year-guarantees.js';
 /** Personal data in telemetry that a careless application passes; the client must not send it. */
 export const HOSTNAME_CANARY = 'annas-macbook-pro';
 
-/** A user, a computer and an application for a year, chosen by a seed. Every run is checked against the promises. */
+/** A user, a computer and an application for a year, chosen by a seed. Each run is checked against the client's guarantees. */
 export class Year {
   readonly violations: string[] = [];
   readonly checks: UpdateCheck[] = [];
@@ -183,7 +183,7 @@ export class Year {
     await this.#perform(() => computer.open(this.#options()));
   }
 
-  /** Checks the run that ends against the promises. */
+  /** Checks the run that ends against the guarantees of the client. */
   async #end({ killed }: { killed: boolean }): Promise<void> {
     const { computer } = this;
     await (killed ? computer.kill() : computer.client.close());
