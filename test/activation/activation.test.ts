@@ -125,7 +125,7 @@ test.each([
     415,
     'unsupported_media_type',
   ],
-])('%s', async (_what, body, headers, status, code) => {
+])('an activation is answered with %s', async (_what, body, headers, status, code) => {
   const answer = await post(body, headers);
   expect([answer.status, answer.json.code, answer.json.client_action]).toEqual([status, code, 'fix']);
 });
@@ -135,7 +135,7 @@ test('500 if a table is missing and 503 if it is locked ask the client to retry'
   await expectFailures(service, 'license', () => service.activate(license));
 });
 
-test('404 if no license has this key and e-mail, and 422 if a member is invalid', async () => {
+test('an activation is answered with 404 if no license has this key and e-mail, and with 422 if a member is invalid', async () => {
   const license = await service.issue();
   const unknown = await service.activate({ ...license, email: 'eve@example.com' });
   expect([unknown.status, unknown.json.code]).toEqual([404, 'license_not_found']);
@@ -143,7 +143,7 @@ test('404 if no license has this key and e-mail, and 422 if a member is invalid'
   expect([wrong.status, wrong.json.code]).toEqual([422, 'invalid_request']);
 });
 
-test('403 as soon as staff revoke the license, also for its active machine', async () => {
+test('an activation is answered with 403 as soon as staff revoke the license, also for its active machine', async () => {
   const license = await service.issue({ machines_allowed: 2 });
   await service.activate(license, 'studio');
   await service.setLicense(license.license_id, { staff_status: 'revoked' });

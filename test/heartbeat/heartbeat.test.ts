@@ -231,7 +231,7 @@ test.each([
   ['an app_version with a build part', { token: 'a.b.c', app_version: '3.2.0+456' }, [VERSION]],
   ['an app_version of 33 characters', { token: 'a.b.c', app_version: '1'.repeat(33) }, [VERSION]],
   ['an app_version with a NUL', { token: 'a.b.c', app_version: '3.2\0' }, [VERSION]],
-])('422 with a pointer to the member for %s', async (_what, body, pointers) => {
+])('a heartbeat is answered with 422 and a pointer to the member for %s', async (_what, body, pointers) => {
   const { status, json } = await post(body);
   expect([status, json.code, json.client_action]).toEqual([422, 'invalid_request', 'fix']);
   expect(json.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(pointers);
@@ -248,7 +248,7 @@ test.each([
     415,
     'unsupported_media_type',
   ],
-])('%s, with client_action fix', async (_what, body, headers, status, code) => {
+])('a heartbeat is answered with %s, with client_action fix', async (_what, body, headers, status, code) => {
   const answer = await post(body, headers);
   expect([answer.status, answer.json.code, answer.json.client_action]).toEqual([status, code, 'fix']);
 });

@@ -17,7 +17,7 @@ import { publish } from '../manifest/publish.js';
 const CHECK_INTERVAL_MS = 2_000;
 /** The highest WAL position, as an SQL expression: the replica has replayed everything. */
 const ALL_REPLAYED = "'FFFFFFFF/FFFFFFFF'";
-/** The log messages when the service stops and starts to use the replica. */
+/** The messages that the service logs when it stops using the replica, and when it uses it again. */
 const BEHIND = 'replica unavailable or behind, heartbeats use the primary';
 const AVAILABLE = 'replica available, heartbeats use the replica';
 
