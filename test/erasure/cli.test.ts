@@ -222,7 +222,7 @@ test('without --json, request prints what will carry the request out', async () 
   expect(stdout).toContain('carried out by a running service, or now by `mooring erasure run`');
 });
 
-test('exit code 2 and one sentence for an invalid address, a missing reason, or an address in the reason', async () => {
+test('request ends with exit code 2 and one sentence for an invalid address, a missing reason, or an address in the reason', async () => {
   const invalid = [
     ['ada', ...REASON],
     ['ada@example.com'],

@@ -309,7 +309,8 @@ describe('if a clock was ahead by a year when data was stored,', () => {
 });
 
 test('a clock that is behind at a restart does not erase a license that another holder got after the erasure', async () => {
-  // The clock of the database shows that this clock is behind later.
+  // The service has the real time at first, as the database has. Later its clock is behind, and a stored time that is ahead of it
+  // still counts, because only a time that is ahead of both clocks is ignored.
   clock.set(new Date());
   let service = await start(original);
   const { id, token } = await createAdasLicense(service);
@@ -441,7 +442,7 @@ describe('if a restored copy shares the tombstone file,', () => {
     const ada = await createAdasLicense(service, 'txn_1');
     const { id } = await erasuresOf(service).request(ADA);
     const [copy, restored] = [await backup(), await backup()];
-    // Each of them has its identity before the erasure.
+    // Each copy starts once before the erasure, because a copy gets its own database id at its first start.
     await start(restored);
     service = await restart(original);
     const copyService = await start(copy);

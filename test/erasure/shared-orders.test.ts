@@ -35,7 +35,7 @@ afterEach(stop);
 /** Closes the service, and starts one on this database. At its start it repeats the erasures of the tombstone file. */
 async function start({ url }: { url: string }): Promise<Service> {
   await stop();
-  // A new database uses the blocks of others from before its first start.
+  // A new database uses only those blocks of other databases that are older than its first start, so each start has a later time.
   const clock = new FakeClock(new Date((startedAt += 1_000)));
   return (service = await Service.start({ databaseUrl: url, dataDir, clock }));
 }
@@ -62,60 +62,65 @@ async function restoreAfterErasure(): Promise<{ running: Service; restored: Test
 }
 
 /** Imports rows, each with a key, an address and a transaction. @returns the report */
-async function importRows(beside: Pick<Service, 'databaseUrl' | 'dataDir'>, ...rows: string[]) {
-  const terminal = Terminal.beside(beside);
+async function importRows(instance: Pick<Service, 'databaseUrl' | 'dataDir'>, ...rows: string[]) {
+  const terminal = Terminal.beside(instance);
   writeFileSync(terminal.file('order.csv'), ['key,email,order', ...rows].join('\n'));
   const maps = ['key=previous_key', 'email=email', 'order=transaction_id'].flatMap((map) => ['--map', map]);
   const run = await terminal.run(['license', 'import', 'order.csv', ...maps, '--json']);
   return run.json as { imported: number; already_imported: number; refused_rows: unknown[] };
 }
 
-async function idOf(beside: Service, email: string): Promise<string> {
-  const [license] = await beside.sql<{ id: string }>('select id from license where email = $1', [email]);
+async function idOf(instance: Service, email: string): Promise<string> {
+  const [license] = await instance.sql<{ id: string }>('select id from license where email = $1', [email]);
   return license!.id;
 }
 
-const buyers = (beside: Service) => beside.sql('select email from purchase');
-const leaks = async (beside: Service) => [...search.in((await everyRow(beside.database)).join('\n'))];
+const buyers = (instance: Service) => instance.sql('select email from purchase');
+const leaks = async (instance: Service) => [...search.in((await everyRow(instance.database)).join('\n'))];
 
 /** Activates Ada's license on a machine with a label. @returns her license and the token of the machine */
-async function activateForAda(beside: Service) {
-  const id = await idOf(beside, ADA);
-  const license_key = (await beside.app.get(LicensesService).currentKey(id))!;
-  const { json } = await beside.activate({ license_key, email: ADA }, 'studio', { hostname_hint: 'Studio' });
+async function activateForAda(instance: Service) {
+  const id = await idOf(instance, ADA);
+  const license_key = (await instance.app.get(LicensesService).currentKey(id))!;
+  const { json } = await instance.activate({ license_key, email: ADA }, 'studio', {
+    hostname_hint: 'Studio',
+  });
   return { id, token: json.token as string };
 }
 
-const readLicense = async (beside: Service, id: string) =>
+const readLicense = async (instance: Service, id: string) =>
   (
-    await beside.sql(
+    await instance.sql(
       `select email, address_lost_at, hostname_hint from license l join activation on license_id = l.id where l.id = $1`,
       [id],
     )
   )[0];
 
-/** Also begins a session of Ada. */
-async function signInAndActivateForAda(beside: Service) {
-  const [hash, now] = [Buffer.alloc(32, 7), beside.clock.now()];
-  await beside.sql(
+/** Begins a session of Ada, and activates her license. */
+async function signInAndActivateForAda(instance: Service) {
+  const [hash, now] = [Buffer.alloc(32, 7), instance.clock.now()];
+  await instance.sql(
     'insert into session (id, token_hash, email, created_at, expires_at) values ($1, $2, $3, $4, $5)',
     [randomUUID(), hash, ADA, now, new Date(now.getTime() + 3_600_000)],
   );
-  return activateForAda(beside);
+  return activateForAda(instance);
 }
 
 /** Expects that Ada has her purchase, her session, her license and its machine. */
-async function expectUnchanged(beside: Service, { id, token }: { id: string; token: string }): Promise<void> {
-  expect([await buyers(beside), await beside.sql('select email from session')]).toEqual([
+async function expectUnchanged(
+  instance: Service,
+  { id, token }: { id: string; token: string },
+): Promise<void> {
+  expect([await buyers(instance), await instance.sql('select email from session')]).toEqual([
     [{ email: ADA }],
     [{ email: ADA }],
   ]);
-  expect(await readLicense(beside, id)).toEqual({
+  expect(await readLicense(instance, id)).toEqual({
     email: ADA,
     address_lost_at: null,
     hostname_hint: 'Studio',
   });
-  expect((await beside.heartbeat(token)).status).toBe(200);
+  expect((await instance.heartbeat(token)).status).toBe(200);
 }
 
 describe('the erasure of one of two holders of an order', () => {

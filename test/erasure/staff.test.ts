@@ -139,7 +139,7 @@ test('the list has the waiting requests by days left, and then the finished requ
   ]);
 });
 
-test('403 for the role support, which may only list requests', async () => {
+test('the role support, which may only list requests, gets 403', async () => {
   const { id } = await requestAsHolder('ada@example.com');
   for (const answer of [
     await requestErasure({ email: 'x@example.com', reason: REASON }, support),
@@ -152,7 +152,7 @@ test('403 for the role support, which may only list requests', async () => {
   expect((await requestErasure({ email: 7 }, support)).status).toBe(403);
 });
 
-test('401 for a caller who is not signed in', async () => {
+test('a caller who is not signed in gets 401', async () => {
   const answers = [
     await service.call('GET', ERASURES),
     await requestErasure({ email: 'ada@example.com', reason: REASON }, {}),
@@ -179,7 +179,7 @@ test.each([
   ['/reason', 'of 501 characters', { reason: 'x'.repeat(501) }],
   ['/reason', 'with an e-mail address', { reason: 'ada@example.com asked' }],
   ['/reason', 'with half a surrogate pair', { reason: 'asked\ud83d' }],
-])('422 at %s if it is %s, and no request is stored', async (pointer, _what, change) => {
+])('a request gets 422 if its %s is %s, and is not stored', async (pointer, _what, change) => {
   const { status, json, text } = await requestErasure({ ...VALID, ...change });
   expect([status, json.code]).toEqual([422, 'invalid_request']);
   expect(json.errors).toEqual([{ pointer, detail: expect.any(String) }]);
@@ -192,7 +192,7 @@ test.each([
   ['no uuid', 'x'],
   ['almost a uuid', `${randomUUID()}0`],
   ['a NUL', '%00'],
-])('404 for an id that is %s', async (_what, id) => {
+])('an id that is %s gets 404', async (_what, id) => {
   const { status, json } = await run(id);
   expect([status, json.code]).toEqual([404, 'not_found']);
 });
@@ -201,13 +201,13 @@ test.each([
   [400, '{', {}],
   [413, JSON.stringify({ ...VALID, more: 'x'.repeat(20_000) }), {}],
   [415, '{}', { 'content-type': 'text/plain' }],
-])('%i for a body that cannot be read', async (status, body, headers) => {
+])('a request gets %i if its body cannot be read', async (status, body, headers) => {
   expect((await requestErasure(body, { ...admin, ...headers })).status).toBe(status);
   expect((await run(randomUUID(), { ...admin, ...headers }, body)).status).toBe(status);
   await expectNoRequest();
 });
 
-test('500 if a table is missing, 503 if a table is locked, and nothing is erased in part', async () => {
+test('requests get 500 if a table is missing and 503 if it is locked, and nothing is erased in part', async () => {
   const license_id = await sell(service, 'whole@example.com', 'whole');
   const { id } = await requestAsHolder('whole@example.com');
   const listing = () => service.call('GET', ERASURES, undefined, support);
