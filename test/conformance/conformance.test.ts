@@ -70,7 +70,7 @@ describe('a service that follows the contract', () => {
     expect(await service.sql('select 1 from telemetry_inbox')).toHaveLength(2);
   });
 
-  test('passes all checks with words of the checks in PUBLIC_URL, a download without a path, and ß in the address', async () => {
+  test('passes all checks although PUBLIC_URL contains a word that the checks send, a download URL has no path, and the address has ß', async () => {
     const unusual = await Service.start({ environment: { PUBLIC_URL: 'https://conformance.example.com' } });
     await publish(unusual, '1.0.0', null, 'https://dl.example.com?file=App.dmg');
     const results = await runAll(unusual.url, await unusual.issue({ email: 'straße@example.com' }));
@@ -163,18 +163,21 @@ describe('rules that cannot be decided are not checked, and do not count as fail
   });
 });
 
-describe('a service with one fault', () => {
+describe('a service with one fault:', () => {
   const failedTitles = new Set<string>();
 
-  test.each(FAULTS)('%s', async (_what, createFault, ...expectedTitles) => {
-    faulty.fault = createFault();
-    const results = await runAll(faulty.url);
-    const fails = titles(results, 'fails');
-    for (const title of fails) failedTitles.add(title);
-    expect(fails.toSorted()).toEqual(expectedTitles.toSorted());
-    // The reason of a failure ends with a full stop, so no stack trace follows.
-    for (const { result, why } of results) if (result === 'fails') expect(why).toMatch(/^[\w/].*\.$/s);
-  });
+  test.each(FAULTS)(
+    'if it %s, exactly the checks of the broken rules fail',
+    async (_what, createFault, ...expectedTitles) => {
+      faulty.fault = createFault();
+      const results = await runAll(faulty.url);
+      const fails = titles(results, 'fails');
+      for (const title of fails) failedTitles.add(title);
+      expect(fails.toSorted()).toEqual(expectedTitles.toSorted());
+      // The reason of a failure ends with a full stop, so no stack trace follows.
+      for (const { result, why } of results) if (result === 'fails') expect(why).toMatch(/^[\w/].*\.$/s);
+    },
+  );
 
   test('each check has its own title, and fails for at least one fault', () => {
     expect(TITLES.filter((title) => !failedTitles.has(title))).toEqual([]);

@@ -36,12 +36,16 @@ const currentUser = (url: string) =>
   );
 const rolesOf = (url: string) => DatabaseHosts.of(url)!.roles.map(({ role }) => role);
 
-describe('a connection finds the server behind', () => {
+describe('a connection finds the server if one of the hosts', () => {
   test.each([
-    ['a wrong port', () => `127.0.0.1:${unusedPort},127.0.0.1:PORT`, ['unreachable', 'primary']],
-    ['an IPv6 host without a server', () => `[::1]:${unusedPort},127.0.0.1:PORT`, ['unreachable', 'primary']],
-    ['an unknown name', () => 'none.invalid:PORT,127.0.0.1:PORT', ['unreachable', 'primary']],
-    ['two names of one server', () => 'localhost:PORT,127.0.0.1:PORT', ['primary', 'primary']],
+    ['has a wrong port', () => `127.0.0.1:${unusedPort},127.0.0.1:PORT`, ['unreachable', 'primary']],
+    [
+      'is an IPv6 address without a server',
+      () => `[::1]:${unusedPort},127.0.0.1:PORT`,
+      ['unreachable', 'primary'],
+    ],
+    ['has an unknown name', () => 'none.invalid:PORT,127.0.0.1:PORT', ['unreachable', 'primary']],
+    ['is another name of the same server', () => 'localhost:PORT,127.0.0.1:PORT', ['primary', 'primary']],
   ])('%s', async (_what, hosts, roles) => {
     const url = urlWith(hosts());
     expect((await currentUser(url)).name).toBe('mooring');
@@ -50,7 +54,7 @@ describe('a connection finds the server behind', () => {
     expect((await currentUser(urlWith(`${other!},${one!}`))).name).toBe('mooring');
   });
 
-  test('a wrong port, with a password that contains a comma', async () => {
+  test('has a wrong port, and the password contains a comma', async () => {
     const url = new URL(database.url);
     Object.assign(url, { username: 'comma', password: encodeURIComponent(PASSWORD) });
     const several = urlWith(`127.0.0.1:${unusedPort},127.0.0.1:PORT`, url.href);

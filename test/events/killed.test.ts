@@ -18,7 +18,8 @@ import { temporaryFolder } from '../support/folders.js';
 /*
  * Clients change licenses through two instances that are killed at random moments, also while they start, and through a third
  * instance that sends no events and keeps running. The receiver fails half of the attempts. Afterwards it has acknowledged an
- * event for each change in the database, and has first acknowledged the events of each license in their order.
+ * event for each change in the database. It may have acknowledged an event more than once; the first acknowledgements of the
+ * events of each license are in the order of these events.
  * `npm run bench:events -- --kills 1000` kills far more often.
  */
 

@@ -6,7 +6,7 @@ import { attemptCall, type FragilePostgres, type Timed } from '../support/databa
 import { query } from '../support/databases/replica-harness.js';
 import { buyerOf, PURCHASES_PATH, signatureHeaders, readPurchase } from '../support/http/webhook.js';
 
-/** The buyer of a license, with its first license key, which is derived from the database; no mail is read. */
+/** The buyer of a license, with its first license key. The test derives the key from the id in the database, and reads no mail. */
 export interface Buyer {
   readonly transaction_id: string;
   readonly email: string;

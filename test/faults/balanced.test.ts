@@ -109,8 +109,8 @@ describe(`${INSTANCES} instances behind ${PROXY_NAME}`, () => {
         (each) => each !== `machine_limit_reached ${MACHINES_ALLOWED} of ${MACHINES_ALLOWED}`,
       ),
     ).toEqual([]);
-    // If an instance fails, HAProxy retries the request at another one. The proxy that replaces it
-    // where it is missing leaves that to the client.
+    // If an instance fails, HAProxy retries the request at another one. The TCP forwarder, which replaces HAProxy where it is not
+    // installed, leaves the retry to the client.
     if (HAS_HAPROXY)
       expect(answers.filter(({ brokenAttempts }) => brokenAttempts > 0).map(describeAnswer)).toEqual([]);
 

@@ -41,7 +41,7 @@ async function activateExpiringLicense() {
 const reportPaid = (transaction_id: string) =>
   report(faulted, { transaction_id, email: 'ada@example.com', status: 'paid' });
 
-test('a clock that jumps a year ahead and then two years back stops no client, and the service is as before when it is correct', async () => {
+test('a clock that jumps a year ahead and then two years back stops no client, and the service works as before once the clock is corrected', async () => {
   const { license, token } = await activateExpiringLicense();
   const sendHeartbeat = () => faulted.call('POST', '/v1/heartbeat', { token, app_version: '1.0.0' });
   load = faulted.startLoad();

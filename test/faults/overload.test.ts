@@ -40,7 +40,7 @@ async function sendHeartbeat(agent: Agent, body: string): Promise<BriefAnswer> {
   };
 }
 
-test('an overloaded service answers the requests that it accepts, refuses the others until later, and recovers', async () => {
+test('an overloaded service answers the requests that it accepts, asks the others to retry later, and recovers', async () => {
   const body = JSON.stringify({ token: faulted.token, app_version: '1.0.0' });
   const agent = new Agent({ keepAlive: true });
   // The accepted calls wait for the database, so that all calls are in progress at the same time.
