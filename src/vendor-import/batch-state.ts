@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { queryRows } from '../database/sql.js';
-import type { PurchaseState } from '../licenses/license.rules.js';
+import type { LicenseState, PurchaseState } from '../licenses/license.rules.js';
 import type { ExportedLicense } from './read-license.js';
 
 /** A license of an export, with all that is derived from its previous key and its transaction. */
@@ -11,6 +11,13 @@ export interface DerivedLicense extends ExportedLicense {
   readonly previous_key_hash: Buffer;
   /** The id of the purchase; null without a transaction. */
   readonly purchase_id: string | null;
+}
+
+/** A license that an earlier import or batch has imported or linked. */
+export interface KnownLicense extends Pick<LicenseState, 'staff_status' | 'purchase_state'> {
+  readonly purchase_id: string | null;
+  /** Whether it was ended by its status or by the erasure of its holder. */
+  readonly has_ended: boolean;
 }
 
 /** A license of a known purchase. */
@@ -35,16 +42,18 @@ export interface KnownPurchase {
 
 /** What the database has of the licenses of a batch. */
 export interface BatchState {
-  /** The ids of the known licenses, and the hex digits of the known hashes of previous keys. */
-  readonly known: ReadonlySet<string>;
+  /** The known licenses, each by its id or by the hex digits of the hash of its previous key. */
+  readonly known: ReadonlyMap<string, KnownLicense>;
   /** By transaction id. */
   readonly purchases: ReadonlyMap<string, KnownPurchase>;
 }
 
 const SELECT_KNOWN = `
-  select id::text as known from license where id = any($1)
-  union all select encode(previous_key_hash, 'hex') from license
-  where previous_key_hash is not null and previous_key_hash in (select unnest($2::bytea[]))`;
+  select found.by, l.purchase_id, l.staff_status, p.state as purchase_state, l.ended_at is not null as has_ended
+  from (select id, id::text as by from license where id = any($1)
+    union all select id, encode(previous_key_hash, 'hex') from license
+    where previous_key_hash is not null and previous_key_hash in (select unnest($2::bytea[]))) found
+  join license l on l.id = found.id left join purchase p on p.id = l.purchase_id`;
 const SELECT_PURCHASES =
   'select id, transaction_id, state, paid from purchase where transaction_id = any($1) order by id';
 const SELECT_LICENSES = `
@@ -69,13 +78,13 @@ export async function readBatchState(
   ]);
   const purchaseIds = purchases.map(({ id }) => id);
   const ofPurchases = await queryRows<LicenseOfPurchase>(manager, SELECT_LICENSES, [purchaseIds]);
-  const known = await queryRows<{ known: string }>(manager, SELECT_KNOWN, [
+  const known = await queryRows<KnownLicense & { by: string }>(manager, SELECT_KNOWN, [
     licenses.map(({ id }) => id),
     licenses.map(({ previous_key_hash }) => previous_key_hash),
   ]);
   const byPurchase = Map.groupBy(ofPurchases, ({ purchase_id }) => purchase_id);
   return {
-    known: new Set(known.map((row) => row.known)),
+    known: new Map(known.map((license) => [license.by, license])),
     purchases: new Map(
       purchases.map((purchase) => [
         purchase.transaction_id,

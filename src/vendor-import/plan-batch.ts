@@ -1,13 +1,13 @@
 import { licenseStatus, type LicenseState, type PurchaseState } from '../licenses/license.rules.js';
 import { higherState } from '../purchases/purchase.rules.js';
-import type { BatchState, DerivedLicense, KnownPurchase } from './batch-state.js';
+import type { BatchState, DerivedLicense, KnownLicense, KnownPurchase } from './batch-state.js';
 import type { ExportedLicense } from './read-license.js';
 
 /** What becomes of a row: a new license, an existing license that gets its previous key, nothing for a known one, or a refusal. */
 export type RowPlan =
   | { readonly outcome: 'new'; readonly license: DerivedLicense }
   | { readonly outcome: 'linked'; readonly license: DerivedLicense; readonly licenseId: string }
-  | { readonly outcome: 'known'; readonly license: DerivedLicense }
+  | { readonly outcome: 'known'; readonly license: DerivedLicense; readonly purchaseId: string | null }
   | { readonly outcome: 'refused'; readonly license: DerivedLicense; readonly refusal: string };
 
 /** A purchase of the batch, as it is after the batch. */
@@ -22,6 +22,8 @@ export interface PlannedPurchase {
 }
 
 const ERASED = 'the holder of this license was erased, so it is not imported again';
+const NOT_REACHED =
+  'this license is imported already, and the refund or dispute of this row does not change it: set its status';
 
 /** Decides what becomes of each row of a batch. @param erasedIds the ids of the licenses that TOMBSTONE_FILE excludes */
 export function planRows(
@@ -30,12 +32,30 @@ export function planRows(
   erasedIds: ReadonlySet<string>,
 ): RowPlan[] {
   return licenses.map((license): RowPlan => {
-    if (known.has(license.id) || known.has(license.previous_key_hash.toString('hex')))
-      return { outcome: 'known', license };
-    if (erasedIds.has(license.id)) return { outcome: 'refused', license, refusal: ERASED };
     const purchase = purchases.get(license.transaction_id ?? '');
+    const imported = known.get(license.id) ?? known.get(license.previous_key_hash.toString('hex'));
+    if (imported) return planOfKnownLicense(license, imported, purchase);
+    if (erasedIds.has(license.id)) return { outcome: 'refused', license, refusal: ERASED };
     return (purchase && planOfSoldLicense(license, purchase)) ?? { outcome: 'new', license };
   });
+}
+
+/**
+ * Decides about a row whose license is known. If the license is not one of the row's transaction, for example because the
+ * transaction was emptied when another shop had the same, the row cannot end or suspend it. Then staff must do this, and the row is
+ * refused until they have.
+ */
+function planOfKnownLicense(
+  license: DerivedLicense,
+  known: KnownLicense,
+  purchase: KnownPurchase | undefined,
+): RowPlan {
+  const { purchase_state } = license;
+  const isSuspending = purchase_state === 'disputed' && licenseStatus(known) === 'active';
+  const isStopping = !known.has_ended && (purchase_state === 'refunded' || isSuspending);
+  if (isStopping && known.purchase_id !== purchase?.id)
+    return { outcome: 'refused', license, refusal: NOT_REACHED };
+  return { outcome: 'known', license, purchaseId: known.purchase_id };
 }
 
 /**
@@ -87,16 +107,17 @@ export function licenseStates({
 
 /**
  * Returns the purchases of a batch, one for each transaction, in the order in which they are locked. The highest state
- * counts. A row that is known can raise the state of its purchase: an export of a later day may have a refund.
+ * counts. A row that is known can raise the state of its own purchase: an export of a later day may have a refund.
  */
 export function planPurchases(rows: readonly RowPlan[], { purchases }: BatchState): PlannedPurchase[] {
   const changes = new Map<string, PlannedPurchase>();
-  for (const { outcome, license } of rows) {
+  for (const row of rows) {
+    const { outcome, license } = row;
     const { transaction_id, purchase_id, email, purchase_state } = license;
     if (outcome === 'refused' || transaction_id === null || purchase_id === null) continue;
     const before = purchases.get(transaction_id);
-    // Retention may have deleted the purchase of a known license.
-    if (outcome === 'known' && !before) continue;
+    // Retention may have deleted the purchase of a known license, and the stored one may be the order of another shop.
+    if (outcome === 'known' && row.purchaseId !== before?.id) continue;
     const earlier = changes.get(transaction_id);
     const state = higherState(earlier?.state ?? before?.state ?? 'paid', purchase_state);
     changes.set(transaction_id, {

@@ -256,6 +256,53 @@ test('a row is refused if all licenses of its transaction have other addresses: 
   });
 });
 
+describe('a row of an imported license that is not one of its transaction', () => {
+  const NOT_REACHED =
+    'this license is imported already, and the refund or dispute of this row does not change it: set its status';
+
+  test.each([
+    ['refunded', 'revoked'],
+    ['disputed', 'suspended'],
+  ])(
+    'does not end the license of another shop if it is %s, and is refused until its own is %s',
+    async (status, own) => {
+      const shopA = { key: `${status}-SHOP-A`, email: `a@${status}.example`, transaction: `${status}-1001` };
+      const shopB = { key: `${status}-SHOP-B`, email: `b@${status}.example`, transaction: `${status}-1001` };
+      await importLicenses(shopA);
+      // Its row was refused because of its transaction, which was therefore emptied.
+      await importLicenses({ ...shopB, transaction: '' });
+      const unchanged = { imported: 0, raised_purchases: 0 };
+      expect(await importLicenses(shopA, shopB)).toMatchObject({
+        ...unchanged,
+        already_imported: 2,
+        refused_rows: [],
+      });
+      for (const transaction of [shopB.transaction, ''])
+        expect(await importLicenses(shopA, { ...shopB, transaction, status })).toMatchObject({
+          ...unchanged,
+          already_imported: 1,
+          refused_rows: [{ place: 'line 3', reason: NOT_REACHED }],
+        });
+      for (const { key } of [shopA, shopB])
+        expect(await terminal.json(['license', 'show', key])).toMatchObject({ status: 'active' });
+      const [id] = await idsOf(shopB.email);
+      await terminal.json(['license', 'set', id!, '--status', own, '--reason', status]);
+      expect(await importLicenses({ ...shopB, status })).toMatchObject({ ...unchanged, refused_rows: [] });
+      expect(await terminal.json(['license', 'show', shopA.key])).toMatchObject({ status: 'active' });
+      expect(await importLicenses({ ...shopA, status })).toMatchObject({ raised_purchases: 1 });
+      expect(await terminal.json(['license', 'show', shopA.key])).not.toMatchObject({ status: 'active' });
+    },
+  );
+
+  test('is not refused if its holder was erased', async () => {
+    const row = { key: 'ERASED-REFUND-1', email: 'erased-refund@example.com' };
+    await importLicenses(row);
+    await erase(service, row.email);
+    const report = await importLicenses({ ...row, transaction: 'erased-refund', status: 'refunded' });
+    expect(report).toMatchObject({ already_imported: 1, refused_rows: [] });
+  });
+});
+
 test('a linked license, whose key its buyer has, gets no mail from license import --send', async () => {
   const email = 'linked@example.com';
   await purchases().record({ transaction_id: 'linked', status: 'paid', email });
