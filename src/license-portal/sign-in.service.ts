@@ -45,8 +45,8 @@ export class SignInService {
   }
 
   /**
-   * Creates a session for one license, in any state. The previous key of an imported license also signs in, until staff replace the
-   * license's new key: a key that is replaced may have leaked, and the previous key with it.
+   * Creates a session for one license, in any state. The previous key of an imported license also signs in, unless staff replaced
+   * the license's new key, before or after the import: a key that is replaced may have leaked, and the previous key with it.
    * @param typedKey a text that `licenseKeyOrPreviousField` accepts @param replaced as for `Sessions.begin`
    * @returns the session token
    * @throws Problem `license_not_found` for an unknown key and for a wrong e-mail; `invalid_request` for a text that does not have

@@ -180,6 +180,26 @@ describe('a transaction that the processor reports and that is imported', () => 
     });
   });
 
+  test.each(['before', 'after'])(
+    'has a license that staff, but no sign-in, find by its previous key if its key was replaced %s the import',
+    async (order) => {
+      const [row, rekey] = [
+        { key: `REKEYED-${order}-1`, email: `rekeyed-${order}@example.com`, transaction: `rekeyed-${order}` },
+        (id: string) => licenses().rekey(id, AUDIT_CONTEXT),
+      ];
+      const { license_id } = await purchases().record({
+        transaction_id: row.transaction,
+        status: 'paid',
+        email: row.email,
+      });
+      if (order === 'before') await rekey(license_id!);
+      expect(await importLicenses(row)).toMatchObject({ linked: 1, mails: 0 });
+      if (order === 'after') await rekey(license_id!);
+      expect((await signIn(row.email, row.key)).json).toMatchObject({ code: 'license_not_found' });
+      expect(await terminal.json(['license', 'show', row.key])).toMatchObject({ license_id });
+    },
+  );
+
   test('gets no second license if the first report is after the import', async () => {
     const email = 'again@example.com';
     await importLicenses({ key: 'AGAIN-0001-ABCD', email, transaction: 'again' });
