@@ -170,6 +170,8 @@ describe('the erasure of one of two holders of an order', () => {
         { place: 'line 4', reason: ERASED },
       ],
     });
+    const report = { transaction_id: 'order-7', status: 'paid', email: BOB } as const;
+    expect((await running.app.get(PurchasesService).record(report)).license_ids).toEqual([id]);
     expect([await idOf(running, ADA), await leaks(running)]).toEqual([id, []]);
   });
 
