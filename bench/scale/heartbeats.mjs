@@ -82,8 +82,8 @@ async function measureRates(context, { rate, seconds, seed }) {
     connectionCount: CAPACITY_CONNECTIONS,
     seconds: CAPACITY_SECONDS,
   };
-  // After a checkpoint, the first change of a page writes the whole page to the log. In production this happens every five minutes,
-  // so it would distort a measurement of seconds. After this checkpoint, the warm-up changes most of the pages.
+  // After a checkpoint, the first change of a page writes the whole page to the log, which would distort a measurement of seconds.
+  // So a checkpoint is made before the warm-up, which changes most of the pages: they are written before the measurement.
   await context.primary.query('checkpoint');
   await generator({ ...arrivals, perSecond: rate, seconds: WARM_UP_SECONDS });
   const loads = [];

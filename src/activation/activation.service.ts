@@ -45,6 +45,7 @@ export class ActivationService {
    */
   async activate(request: ActivateRequest): Promise<{ activation: SuccessfulAttempt; created: boolean }> {
     const now = this.clock.now();
+    // Reads the license of the request, and the active activation of its machine if it has one. No attempt is stored.
     const attempt = await this.attempts.find(request);
     if (!attempt) throw await this.unknownLicenseProblem(request.license_key);
     const refusal =

@@ -14,8 +14,8 @@ const latestResponses = new WeakMap<Socket, ServerResponse>();
 
 /**
  * Handles requests that Node would answer by itself, without a problem document: requests without the header `host`, and requests
- * with an unknown value of the header `expect`. It also handles the method `PRI`, with which HTTP/2 begins: Node accepts it in a
- * request of HTTP/0.9, and no hook of Fastify would see it.
+ * with an unknown value of the header `expect`. It also refuses the method `PRI`, with which HTTP/2 begins: Node accepts it in a
+ * request line without an HTTP version, and no hook of Fastify would see it.
  */
 export function handleMalformedRequests(fastify: FastifyInstance): void {
   const { server } = fastify;
@@ -41,7 +41,7 @@ export function handleMalformedRequests(fastify: FastifyInstance): void {
 
 /**
  * Whether this socket has a complete request whose response is not completely passed to the operating system. If the latest
- * response has no socket yet, it waits for the response to an earlier request, which has arrived completely.
+ * response has no socket yet, the response to an earlier request is not finished, and that request is complete.
  */
 export function hasPendingResponse(socket: Socket): boolean {
   const response = latestResponses.get(socket);

@@ -32,7 +32,7 @@ interface MailOptions {
  * `about`.
  * @param kind a kind that was registered with `MailService.register`
  * @param about the id of the row that the mail is about, such as a license; operators see it for failing mails
- * @param at the time since which the recipient `to` is stored
+ * @param at the current time, which is stored with the recipient `to`; without `to` it is not used
  */
 export async function enqueueMail(
   manager: EntityManager,

@@ -1,7 +1,7 @@
 import { parseMoment } from '../core/clock.js';
 import { Invalid } from '../core/field.js';
 
-/** The order of day and month in a date such as 03/04/2024, which only the seller knows. */
+/** The order of day and month in a date such as 03/04/2024, which the file does not show. The operator gives it with `--dates`. */
 export type DayOrder = 'mdy' | 'dmy';
 
 /** A date of an export, and the name of the format in which it was written. */

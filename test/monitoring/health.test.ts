@@ -16,6 +16,7 @@ test('callers of /health/ready share the result of its queries for a second', as
   await ready();
   const statementsOfOneCall = await countStatements(ready);
   expect(statementsOfOneCall).toBeGreaterThan(0);
+  // Without this line the tests share no result (test/support/limits.ts).
   const { sharedMs } = SHARED_RESULT_LIMITS;
   SHARED_RESULT_LIMITS.sharedMs = 1_000;
   expect(await countStatements(() => Promise.all(Array.from({ length: 20 }, ready)))).toBe(0);
@@ -28,7 +29,7 @@ test('callers of /health/ready share the result of its queries for a second', as
     expect(await countStatements(ready)).toBe(count);
   }
   service.clock.advance(1_000);
-  // What another instance writes is reported a second later.
+  // The last result is a second old now, so the next call reports what another instance has just written.
   await service.sql("insert into telemetry_inbox (id, received_on) values (gen_random_uuid(), '2026-11-01')");
   expect((await ready()).json.warnings).toEqual([expect.stringContaining('2026-11-01')]);
   await service.sql('delete from telemetry_inbox');

@@ -137,8 +137,8 @@ test('a run waits for a transaction that can read deleted rows and ends soon, an
   // Takes a transaction id that is newer than the snapshot of `reader`.
   await service.sql('select txid_current()');
   const run = retention.run();
-  // The run repeats this statement while it waits, so PostgreSQL shows it as the last statement of the connection. Once it is idle,
-  // it has found the transaction.
+  // While the run waits, it repeats the statement of rewrite.ts that contains `pg_prepared_xacts`. If a connection has this as its
+  // last statement and is idle, the run has found the transaction.
   const waiting = `select from pg_stat_activity
     where query like '%pg_prepared_xacts%' and state = 'idle' and pid <> pg_backend_pid()`;
   while ((await service.sql(waiting)).length === 0) await nextTurn();

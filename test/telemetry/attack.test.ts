@@ -5,8 +5,8 @@ import { TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { Service } from '../support/harness.js';
 import {
-  linkMachines,
-  linkRows,
+  linkRowsOfOneMachine,
+  linkActivationsToRows,
   arrivalOrders,
   sortableTraces,
   tracesOf,
@@ -16,8 +16,8 @@ import {
 } from './attack.js';
 
 /*
- * An attacker who can read the whole database tries to find out which telemetry belongs to which machine. The tests have no
- * seed: only ids and the order of rows are random, and a real link is found with any of them.
+ * An attacker who can read the whole database tries to find out which telemetry belongs to which machine. The tests need no
+ * seed: only ids and the order of rows are random, and the attack finds a real link whatever their values are.
  *
  * The attack does not use what no store can hide: the values of a row (a rare Mac, an uptime that grows from row to row)
  * and its day, which identifies the machine on a day with a single machine.
@@ -31,12 +31,12 @@ const ROWS = CLIENTS * HEARTBEATS_PER_CLIENT;
  * probability of at most 3^k / (600 · 599 · …), and there are 200 choose k such sets, so at least k are right with a
  * probability of at most 1/k!. For k = 13 that is less than 2 in 10,000,000,000.
  */
-const IMPROBABLE_ROW_LINKS = 13;
+const IMPROBABLE_ACTIVATION_LINKS = 13;
 /**
  * In the same way: each of at most 599 pairs is right with a probability of 2/599, so 19 or more are right with a probability
  * of less than 1 in 10,000,000,000.
  */
-const IMPROBABLE_MACHINE_LINKS = 19;
+const IMPROBABLE_ROW_PAIRS = 19;
 /**
  * Of the first 300 rows in a random order, 150 are on average among the 300 that came first. 60 more or fewer are among them
  * with a probability of less than 2·e^(-2·60²/300), which is less than 1 in 10,000,000,000.
@@ -167,11 +167,11 @@ const rate = (guesses: readonly Guess[], left: readonly number[], right: readonl
     score: pairs.filter(([a, b]) => left[a] === right[b]).length,
   }));
 
-const scoreLinkedRows = ({ tables, clientOf }: Evidence) =>
-  rate(linkRows(tables), clientOf.activations, clientOf.rows);
+const scoreActivationsOfRows = ({ tables, clientOf }: Evidence) =>
+  rate(linkActivationsToRows(tables), clientOf.activations, clientOf.rows);
 
-const scoreLinkedMachines = ({ tables, clientOf }: Evidence) =>
-  rate(linkMachines(tables), clientOf.rows, clientOf.rows);
+const scoreRowPairs = ({ tables, clientOf }: Evidence) =>
+  rate(linkRowsOfOneMachine(tables), clientOf.rows, clientOf.rows);
 
 /** Scores how well each order shows which rows of the quiet day came first; a random order has a score near 0. */
 function scoreHalves({ tables, clientOf, beatOf }: Evidence): Score[] {
@@ -191,23 +191,24 @@ const CONTROL = ['naive.activation', 'naive.telemetry'] as const;
 
 test('the attack works: it links nearly all activations to rows of an unprotected store, on a quiet day and on a busy one', async () => {
   const quiet = await collectEvidence(CONTROL, '2026-11-21', await simulateQuietDay(naive, '2026-11-21'));
-  expect(best(scoreLinkedRows(quiet))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
-  expect(best(scoreLinkedMachines(quiet))).toBeGreaterThanOrEqual(NEARLY_ALL * (ROWS - CLIENTS));
+  expect(best(scoreActivationsOfRows(quiet))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
+  expect(best(scoreRowPairs(quiet))).toBeGreaterThanOrEqual(NEARLY_ALL * (ROWS - CLIENTS));
   expect(best(scoreHalves(quiet))).toBe(ROWS / 4);
   const busy = await collectEvidence(CONTROL, '2026-11-22', await simulateBusyDay(naive, '2026-11-22'));
-  expect(best(scoreLinkedRows(busy))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
+  expect(best(scoreActivationsOfRows(busy))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
 });
 
-// Until the retention run the position of a row in the inbox is that of its arrival. The guarantee holds after the run.
+// Until the retention run, the batches are in the inbox in the order of their arrival; here each row is a batch. The guarantee holds
+// after the run.
 test('on a quiet day the attack links rows before the retention run, and only by chance after it', async () => {
   const clients = await simulateQuietDay(real, '2026-11-23');
   const before = await collectEvidence(['activation', 'telemetry_inbox'], '2026-11-23', clients);
-  expect(best(scoreLinkedRows(before))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
-  expect(best(scoreLinkedMachines(before))).toBeGreaterThanOrEqual(NEARLY_ALL * (ROWS - CLIENTS));
+  expect(best(scoreActivationsOfRows(before))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
+  expect(best(scoreRowPairs(before))).toBeGreaterThanOrEqual(NEARLY_ALL * (ROWS - CLIENTS));
   await service.app.get(RetentionService).run(new Date('2026-11-24T00:05:00Z'));
   const after = await collectEvidence(['activation', 'telemetry'], '2026-11-23', clients);
-  expect(improbableScores(scoreLinkedRows(after), IMPROBABLE_ROW_LINKS)).toEqual([]);
-  expect(improbableScores(scoreLinkedMachines(after), IMPROBABLE_MACHINE_LINKS)).toEqual([]);
+  expect(improbableScores(scoreActivationsOfRows(after), IMPROBABLE_ACTIVATION_LINKS)).toEqual([]);
+  expect(improbableScores(scoreRowPairs(after), IMPROBABLE_ROW_PAIRS)).toEqual([]);
   expect(improbableScores(scoreHalves(after), IMPROBABLE_HALF_SCORE)).toEqual([]);
 });
 
@@ -220,6 +221,6 @@ test('on a busy day the rows of a batch are in random order before the retention
   for (const { ids } of batches) expect(ids).toEqual(ids.toSorted());
   await service.app.get(RetentionService).run(new Date('2026-11-25T00:05:00Z'));
   const after = await collectEvidence(['activation', 'telemetry'], '2026-11-24', clients);
-  expect(improbableScores(scoreLinkedRows(after), IMPROBABLE_ROW_LINKS)).toEqual([]);
-  expect(improbableScores(scoreLinkedMachines(after), IMPROBABLE_MACHINE_LINKS)).toEqual([]);
+  expect(improbableScores(scoreActivationsOfRows(after), IMPROBABLE_ACTIVATION_LINKS)).toEqual([]);
+  expect(improbableScores(scoreRowPairs(after), IMPROBABLE_ROW_PAIRS)).toEqual([]);
 });

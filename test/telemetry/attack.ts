@@ -36,7 +36,7 @@ export function sortableTraces(traces: Readonly<Record<string, unknown>>): Trace
 }
 
 /** Guesses for each activation a row of its machine, in four ways for each pair of a trace of activations and a trace of rows. */
-export function linkRows({ activations, rows }: Tables): Guess[] {
+export function linkActivationsToRows({ activations, rows }: Tables): Guess[] {
   const rowsPerActivation = rows.length / activations.length;
   return traceNames(activations).flatMap((activationTrace) =>
     traceNames(rows).flatMap((rowTrace) => {
@@ -63,7 +63,7 @@ export function linkRows({ activations, rows }: Tables): Guess[] {
 }
 
 /** Guesses pairs of rows of one machine: neighbours, and rows whose distance is the number of machines. */
-export function linkMachines({ activations, rows }: Tables): Guess[] {
+export function linkRowsOfOneMachine({ activations, rows }: Tables): Guess[] {
   return traceNames(rows).flatMap((trace) => {
     const order = sorted(rows, trace);
     return [1, activations.length].map((distance) => ({

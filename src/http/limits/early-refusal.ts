@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Heartbeats are refused before they are parsed: no person waits for them, and they are nearly all requests of clients. */
+/** Only heartbeats are refused before they are parsed: no person waits for them, and most requests of clients are heartbeats. */
 const BACKGROUND_REQUEST = 'POST /v1/heartbeat ';
 const END_OF_HEADERS = '\r\n\r\n';
 const CONTENT_LENGTH = /\r\ncontent-length: *(\d{1,9})\r\n/i;
@@ -19,8 +19,8 @@ interface EarlyRefusal {
 }
 
 /**
- * Refuses the heartbeats of new connections before Node parses them: this takes about a third of the time of a refusal after the
- * parser. Their connections are closed. Every other request goes to Node's own listener, with the bytes that were read. Only
+ * While the service sheds load, refuses the heartbeats of new connections before Node parses them: this takes about a third of the
+ * time of a refusal after the parser. Their connections are closed. Every other request goes to Node's own listener, with the bytes that were read. Only
  * requests that have arrived completely are refused, because the kernel resets a connection that is closed with unread bytes, and
  * the client would lose the response.
  */

@@ -31,7 +31,7 @@ export class FragilePostgres {
     return postgres;
   }
 
-  /** Ends the server as a power cut would: its clients receive nothing more, and no transaction completes. */
+  /** Ends the server at once and breaks its connections: its clients notice it immediately, and no open transaction completes. */
   async stop(): Promise<void> {
     this.#proxy.close();
     await this.kill('SIGQUIT');

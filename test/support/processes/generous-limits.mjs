@@ -7,4 +7,5 @@ const { REQUEST_TIMEOUTS_MS } = await import(ofBuild('database/request-timeouts.
 const { LIMITS } = await import(ofBuild('http/limits/load-limits.js'));
 
 Object.assign(REQUEST_TIMEOUTS_MS, extendLimits(REQUEST_TIMEOUTS_MS));
+// With 0 no request is refused because of its waiting time. The limit of concurrent requests remains.
 LIMITS.waitingMs = 0;
