@@ -1,7 +1,7 @@
 // Measures how the number of licenses affects the service: npm run bench:growth [-- --sizes N,N…] [--rounds N] [--seconds N]
 // [--due N] [--write]. One PostgreSQL server has a database of each size, and each database has its own service. Each kind of
 // request is measured in rounds that alternate between the services. Then the bench measures how long a service takes to start,
-// and how the nightly retention run, which deletes `--due` rows of telemetry, slows heartbeats.
+// and how a retention run with as much work as the first one after midnight (`--due` rows of telemetry to delete) slows heartbeats.
 import { ScriptError } from '../../scripts/prepare.mjs';
 import { option, parseWholeNumbers, readOptions } from '../command.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';

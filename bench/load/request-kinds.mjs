@@ -1,6 +1,7 @@
 /**
  * The kinds of requests that are measured, each with its title in the result tables, the servers that answer it, the expected
- * status and the goals: how many times as fast as another server the service should be.
+ * status and the goals: how many times as fast as another server the service should be. bench/README.md describes the
+ * servers other than `service`.
  */
 export const REQUEST_KINDS = {
   heartbeat: {

@@ -16,7 +16,7 @@ const PAST_TIMES = {
   staff: ['created_at'],
   staff_token: ['created_at', 'expires_at'],
 };
-/** The action of audit events that keep their time: publications must stay in the weeks of the counts (`publishVersions`). */
+/** The action of audit events that keep their time: `publishVersions` dates publications to match the weekly counts of telemetry. */
 const PUBLICATION = 'manifest.publish';
 
 /**

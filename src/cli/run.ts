@@ -81,8 +81,8 @@ function commandIndex(args: readonly string[]): number {
 }
 
 /**
- * Checks the options that precede the name of the command. Without this, `--bogus manifest sign --version 1` would print
- * Mooring's version.
+ * Checks the options that precede the name of the command. After an unknown option Commander does not stop at the command:
+ * `--bogus manifest sign --version 1` would print Mooring's version.
  */
 function refuseUnknownOptions(options: readonly string[]): void {
   const unknown = options.find(

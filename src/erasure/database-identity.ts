@@ -20,7 +20,7 @@ interface IdentityRow {
 }
 
 // The incarnation distinguishes a database from its restored copies: a restored dump has another database oid or system
-// identifier, and a recovered base backup has another timeline.
+// identifier, and a recovered base backup has another timeline. So has a promoted standby, which therefore also gets an id.
 const SELECT_INCARNATION = `
   select concat_ws(' ', (select system_identifier from pg_control_system()),
                    left(pg_walfile_name(pg_current_wal_lsn()), 8),

@@ -47,14 +47,17 @@ export class PublishedVersions {
     return this.#versions.get(canonicalVersion(version));
   }
 
-  /** The newest version that is not withdrawn and that a license with this expiry covers; null means that it never expires. */
+  /**
+   * The newest version that is not withdrawn and that the license covers; undefined if there is none.
+   * @param licenseExpiry null for a license that never expires
+   */
   newestCovered(licenseExpiry: Date | null): ManifestEntry | undefined {
     return this.#offeredVersions().find(({ minimum_license_expiry }) =>
       covers(minimum_license_expiry, licenseExpiry),
     );
   }
 
-  /** The newest version below the live one that was live before and is not withdrawn: a withdrawal of the live one restores it. */
+  /** The version that becomes live if `live` is withdrawn: the newest lower one that was live before and is not withdrawn itself. */
   newestBelow(live: string): PublishedVersion | undefined {
     return this.#offeredVersions().find(
       (known) => known.sequence > 0 && compareVersions(known.version, live) < 0,

@@ -30,7 +30,7 @@ interface LicenseOfPurchase {
   has_previous_key: boolean;
 }
 
-/** A purchase, as stored or as a batch leaves it. */
+/** A purchase as it is stored or, in a dry run, as an earlier batch would have stored it. */
 export interface KnownPurchase {
   readonly id: string;
   readonly transaction_id: string;

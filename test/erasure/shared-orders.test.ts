@@ -14,7 +14,10 @@ import { everyRow } from '../support/tables.js';
 
 // An imported order may have licenses of several holders (docs/decisions/0048).
 
-/** The time of the last start. It is after the imports, because the command line uses the real clock. */
+/**
+ * The clock of the service that was started last. It is an hour ahead of the real clock, by which the command line imports, so an
+ * erasure by the service has a later time than each import.
+ */
 let startedAt = Date.now() + 3_600_000;
 const [ADA, BOB, OLD_BOB] = ['ada@example.com', 'bob@leak.example', 'old-bob@leak.example'];
 const [OF_ADA, OF_BOB] = [`KEY-A-0001,${ADA},order-7`, `KEY-B-0001,${BOB},order-7`];
@@ -35,7 +38,8 @@ afterEach(stop);
 /** Closes the service, and starts one on this database. At its start it repeats the erasures of the tombstone file. */
 async function start({ url }: { url: string }): Promise<Service> {
   await stop();
-  // A new database uses only those blocks of other databases that are older than its first start, so each start has a later time.
+  // A restored database uses a block of a database that is not in its lineage only if the block is older than its own first start,
+  // so each start has a later time.
   const clock = new FakeClock(new Date((startedAt += 1_000)));
   return (service = await Service.start({ databaseUrl: url, dataDir, clock }));
 }
@@ -124,6 +128,7 @@ async function expectUnchanged(
 }
 
 describe('the erasure of one of two holders of an order', () => {
+  // The buyer of an imported purchase is the address of its first row.
   test.each([
     ['the other one bought it', [OF_ADA, OF_BOB], ADA],
     ['the erased one bought it', [OF_BOB, OF_ADA], null],
@@ -198,7 +203,7 @@ describe('the erasure of one of two holders of an order', () => {
     expect([await buyers(running), await leaks(running)]).toEqual([[{ email: null }], []]);
   });
 
-  test('is repeated, and so is that of the other one who was imported again, in older backups', async () => {
+  test('is repeated at a start on an older backup, and so is a later erasure of the other one, who had been imported again', async () => {
     await start(original);
     const [restored, beforeImport] = [await backup(), await backup()];
     let running = await start(original);
@@ -225,6 +230,7 @@ describe('the erasure of one of two holders of an order', () => {
     const restored = await backup();
     running = await start(original);
     await importRows(running, OF_BOB, OF_ADA);
+    // The erasure gets the real time, so that the import below is later than it.
     running.clock.set(new Date());
     await erase(running, BOB);
     await waitForJobs(running);

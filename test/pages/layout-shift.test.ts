@@ -25,8 +25,8 @@ const RECORD_SHIFTS = `
 const PAINTED = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))`;
 
 /**
- * Waits until what is rendered now has been painted. Chromium reports a request of a new document and the end of the old
- * document from two processes, in any order, so the old one may end while the script runs in it. Then it runs in the new one.
+ * Waits until what is rendered now has been painted. During a navigation Chromium may end the old document while the script runs in
+ * it. The script is then run again, in the new document.
  */
 async function waitForPaint(page: Page): Promise<void> {
   for (;;)
@@ -63,8 +63,9 @@ async function fillFleet(): Promise<void> {
 type Order = 'first' | 'last';
 
 /**
- * Delays each script and answer until the page was painted without it. Answers to requests of scripts arrive one by one in a
- * set order. So neither the speed of the machine nor chance decides what is painted.
+ * Delays each response, except documents and style sheets, until the page was painted without it. The responses (script files,
+ * images, answers of the API) arrive one by one, in the order that `orderOf` returns. So neither the speed of the machine nor chance
+ * decides what is painted.
  */
 async function answerAfterPaint(page: Page, orderOf: () => Order): Promise<void> {
   const waiting: Route[] = [];

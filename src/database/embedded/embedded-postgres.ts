@@ -47,7 +47,7 @@ export interface EmbeddedPostgres {
 interface EmbeddedPostgresOptions {
   /** False only in tests, where data may be lost if the machine crashes. */
   durable?: boolean;
-  /** Receives a sentence when a step takes long. */
+  /** Receives one sentence if this process must wait until another one releases the lock of the data directory. */
   printMessage?: (sentence: string) => void;
   /** The longest wait for another process to release the lock of the data directory; 10 seconds by default. */
   waitSeconds?: number;
