@@ -188,6 +188,7 @@ export const AREAS = {
       '!src/retention/cutoff.ts',
       'src/telemetry/{inbox,partitions,roll-up}.ts',
       'src/licenses/license-end.ts',
+      'src/support/fleet/*.rules.ts',
       ...WITHOUT_DECLARATIONS,
     ],
     tests: [
@@ -208,9 +209,7 @@ export const AREAS = {
   },
   erasure: {
     minimum: 85,
-    mutate: [
-      'src/erasure/{database-identity,erase,erased-*,erasure-mails,erasure-records,erasure.*,restored-data}.ts',
-    ],
+    mutate: ['src/erasure/*.ts', '!src/erasure/erasures.*.ts', ...WITHOUT_DECLARATIONS],
     tests: [
       ...tests(
         'erasure/erasure',
@@ -224,7 +223,7 @@ export const AREAS = {
   guards: {
     minimum: 85,
     mutate: [
-      'src/*/*.guard.ts',
+      'src/**/*.guard.ts',
       '!src/purchases/*.ts',
       'src/http/sessions/{same-origin,sessions,token-hash}.ts',
     ],
