@@ -76,7 +76,7 @@ export class EventDispatcher implements OnApplicationBootstrap, BeforeApplicatio
   /** Sends a round of events. @returns the pause before the next round, in milliseconds */
   async #sendDue(sender: EventSender, pool: pg.Pool): Promise<number> {
     const attempts = await inTransaction(pool, async (client) => {
-      const events = await claimEvents(client, this.clock.now(), CONCURRENT_EVENTS);
+      const events = await claimEvents(client, CONCURRENT_EVENTS);
       const made = await Promise.all(events.map((event) => this.#attempt(sender, event)));
       // An attempt that the shutdown ended says nothing about the receiver, so it is not counted.
       const settled = made.filter(({ error }) => error === null || !this.#abandon.signal.aborted);

@@ -24,7 +24,10 @@ interface Row {
   readonly state: EventState;
   readonly attempts: number;
   readonly last_error: string | null;
-  /** The time of the next attempt of a waiting event. Null before its first attempt, and for an event that does not wait. */
+  /**
+   * The time of the next attempt of a waiting event, by the clock of the database. Null before its first attempt, and for an event
+   * that does not wait.
+   */
   readonly next_attempt_at: Date | null;
 }
 /** An event as the command line prints it. */

@@ -31,7 +31,10 @@ export const EVENT_TIMES = {
   /** The pause before the second attempt. Each later pause is three times as long, up to the longest one. */
   firstRetryMs: 5_000,
   longestRetryMs: 3 * 3_600_000,
-  /** No pause is as long as this. If a stored one is, it was stored while a clock was ahead, and the event is sent at once. */
+  /**
+   * No pause is as long as this. If a stored one is, it was stored while the clock of the database was ahead, and the event is sent
+   * at once.
+   */
   pauseLimitMs: 4 * 3_600_000,
 };
 

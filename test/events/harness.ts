@@ -3,6 +3,9 @@ import { EVENT_TIMES } from '../../src/events/outgoing-event.js';
 import { Service, type ServiceOptions } from '../support/harness.js';
 import { EventReceiver } from './receiver.js';
 
+/** The pause after the first failed attempt in files with `pollFast`. */
+export const FIRST_PAUSE_MS = 600_000;
+
 /** A service and the receiver of its events. */
 export interface Sending {
   readonly service: Service;
@@ -15,11 +18,21 @@ export async function startSending(options: ServiceOptions = {}): Promise<Sendin
   return { receiver, service: await Service.start({ ...options, environment }) };
 }
 
-/** Lets the instances of this file look for events every 5 ms. The service's clock still measures the pauses between attempts. */
+/**
+ * Lets the instances of this file look for events every 5 ms. A failed event is repeated after `endPauses`: the first pause is
+ * longer than a test, because the clock of the database measures it, which a test cannot set.
+ */
 export function pollFast(): void {
   const { ...times } = EVENT_TIMES;
-  beforeAll(() => void Object.assign(EVENT_TIMES, { pollMs: 5, failurePauseMs: 5 }));
+  beforeAll(
+    () => void Object.assign(EVENT_TIMES, { pollMs: 5, failurePauseMs: 5, firstRetryMs: FIRST_PAUSE_MS }),
+  );
   afterAll(() => void Object.assign(EVENT_TIMES, times));
+}
+
+/** Ends the pauses of all failed events. */
+export async function endPauses(service: Service): Promise<void> {
+  await service.sql('update outgoing_event set next_attempt_at = now() where next_attempt_at > now()');
 }
 
 /** Waits until each event in the database was delivered or given up. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { packageVersion } from '../../src/core/package-version.js';
 import { EventSender } from '../../src/events/event-sender.js';
+import { retryDelayMs } from '../../src/events/outgoing-event.js';
 import { EventReceiver } from './receiver.js';
 
 const now = new Date('2026-11-20T13:00:00Z');
@@ -29,4 +30,11 @@ test('an event is sent as JSON by a user agent with the version of the service',
 test('the reason for the failure of an aborted attempt has no error code', async () => {
   const { receiver, reason } = await send(AbortSignal.abort());
   expect([reason, receiver.received]).toEqual(['no answer', []]);
+});
+
+test('the pause is 5 seconds, tripled after each failure up to 3 hours, and at most a fifth longer or shorter', () => {
+  expect([1, 2, 3, 8, 9, 30].map((attempts) => retryDelayMs(attempts, 0.5) / 1000)).toEqual([
+    5, 15, 45, 10_800, 10_800, 10_800,
+  ]);
+  expect([0, 1].map((random) => Math.round(retryDelayMs(1, random)))).toEqual([4_000, 6_000]);
 });
