@@ -1,5 +1,7 @@
 import { Injectable, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import { Config } from '../core/config.js';
 import { AppLogger } from '../core/logger.js';
+import { findWriteFault } from '../core/write-fault.js';
 import { DatabaseUrl } from '../database/data-source.js';
 import { DatabaseHosts } from '../database/database-hosts.js';
 import { ErasureService } from './erasure.service.js';
@@ -20,11 +22,15 @@ export class ErasureReplay implements OnModuleInit, OnApplicationShutdown {
   constructor(
     private readonly erasures: ErasureService,
     private readonly databaseUrl: DatabaseUrl,
+    private readonly config: Config,
     private readonly log: AppLogger,
   ) {}
 
   async onModuleInit(): Promise<void> {
     await this.erasures.replay();
+    // A file system may be writable again soon, so this prevents no start. Until then, each erasure fails and is repeated.
+    const fault = await findWriteFault(this.config.tombstoneFile, 'file');
+    if (fault) this.log.warning('TOMBSTONE_FILE not writable', { ...fault });
     this.#endListening = DatabaseHosts.of(this.databaseUrl.value)?.onMoved(() => void this.replayAfterMove());
   }
 

@@ -1,6 +1,7 @@
 import { DataSource } from 'typeorm';
 import { DAY_MS } from '../core/clock.js';
 import { ConfigError } from '../core/config.js';
+import { findWriteFault } from '../core/write-fault.js';
 import { queryOne } from '../database/sql.js';
 import { readTombstones, toRequestIds } from './erased-ids.js';
 
@@ -17,6 +18,8 @@ const MAX_LISTED_LICENSES = 100;
 interface FileState {
   /** The number of erasures of the last 30 days that are missing in TOMBSTONE_FILE. Null if the file cannot be read. */
   readonly unrecorded: number | null;
+  /** Whether TOMBSTONE_FILE can be written: otherwise no erasure is carried out. */
+  readonly is_writable: boolean;
   /** Whether TOMBSTONE_FILE has blocks that operators should have removed. */
   readonly has_old_blocks: boolean;
 }
@@ -55,10 +58,11 @@ export async function readErasureState(
 }
 
 /**
- * Returns the number of these requests that are not in the file, or null if the file cannot be read; and whether the file has
- * blocks from before `oldest`.
+ * Returns the number of these requests that are not in the file, or null if the file cannot be read; whether the file can be
+ * written; and whether it has blocks from before `oldest`.
  */
 async function readFileState(requestIds: readonly string[], file: string, oldest: Date): Promise<FileState> {
+  const is_writable = !(await findWriteFault(file, 'file'));
   try {
     let has_old_blocks = false;
     const { erased } = await readTombstones(file, ({ at }) => {
@@ -66,9 +70,10 @@ async function readFileState(requestIds: readonly string[], file: string, oldest
       return true;
     });
     const recordedIds = new Set(toRequestIds(erased));
-    return { unrecorded: requestIds.filter((id) => !recordedIds.has(id)).length, has_old_blocks };
+    const unrecorded = requestIds.filter((id) => !recordedIds.has(id)).length;
+    return { unrecorded, is_writable, has_old_blocks };
   } catch (error) {
-    if (error instanceof ConfigError) return { unrecorded: null, has_old_blocks: false };
+    if (error instanceof ConfigError) return { unrecorded: null, is_writable, has_old_blocks: false };
     throw error;
   }
 }

@@ -136,3 +136,17 @@ test.each([
     expect(await mailsTo(service, email, /was deleted/)).toHaveLength(1);
   },
 );
+
+test('a TOMBSTONE_FILE that cannot be written prevents no start, and is a warning and a line of the log', async () => {
+  // Nobody can create a file in this folder, not even root.
+  const TOMBSTONE_FILE = '/proc/sys/mooring/erased.txt';
+  const other = await Service.start({ environment: { TOMBSTONE_FILE } });
+  expect((await other.call('GET', '/health/ready')).json.warnings).toEqual([
+    'TOMBSTONE_FILE cannot be written: no erasure is carried out meanwhile.',
+  ]);
+  const lines = other.logged.filter((line) => line.includes('TOMBSTONE_FILE'));
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 40, msg: 'TOMBSTONE_FILE not writable', code: expect.stringMatching(/^E/) },
+  ]);
+  await other.close();
+});

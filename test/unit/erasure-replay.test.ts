@@ -3,7 +3,9 @@ import { DatabaseUrl } from '../../src/database/data-source.js';
 import { DatabaseHosts } from '../../src/database/database-hosts.js';
 import { ErasureReplay } from '../../src/erasure/erasure-replay.js';
 import type { ErasureService } from '../../src/erasure/erasure.service.js';
+import { Config } from '../../src/core/config.js';
 import { AppLogger } from '../../src/core/logger.js';
+import { temporaryFolder } from '../support/folders.js';
 
 const URL = 'postgres://mooring@one.example:5432,two.example:5432/mooring';
 const hosts = DatabaseHosts.of(URL)!;
@@ -19,7 +21,9 @@ move();
 const replay = jest.fn<() => Promise<void>>();
 const logged: string[] = [];
 const log = new AppLogger('info', { write: (line: string) => void logged.push(line) });
-const newReplay = () => new ErasureReplay({ replay } as unknown as ErasureService, new DatabaseUrl(URL), log);
+const config = new Config({ DATA_DIR: temporaryFolder() });
+const newReplay = () =>
+  new ErasureReplay({ replay } as unknown as ErasureService, new DatabaseUrl(URL), config, log);
 
 /** Lets the promises of the attempts settle before and after the time passes. */
 async function pass(milliseconds: number): Promise<void> {

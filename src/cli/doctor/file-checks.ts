@@ -1,9 +1,8 @@
-import { constants, existsSync } from 'node:fs';
-import { access, stat, statfs } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { statfs } from 'node:fs/promises';
 import { Logo } from '../../brand/logo.js';
 import { Config, ConfigError } from '../../core/config.js';
 import { AppLogger } from '../../core/logger.js';
+import { findWriteFault, nearestExisting } from '../../core/write-fault.js';
 import { missingPagesRemedy, pagesAreBuilt } from '../../http/pages.js';
 import { Languages } from '../../languages/languages.service.js';
 import { oneSentence } from '../terminal/error-sentence.js';
@@ -80,23 +79,9 @@ async function checkTombstones(config: Config, report: Report): Promise<string> 
 
 /** @throws ConfigError if the file or folder that a setting names cannot be written or created */
 async function requireWritable(setting: string, path: string, kind: 'file' | 'folder'): Promise<void> {
-  const target = nearestExisting(path);
-  const refuse = (reason: string | undefined) => {
-    throw new ConfigError(
-      `${setting} cannot be used, because ${target} cannot be written (${reason}): give the user of the service access, or set another path.`,
-    );
-  };
-  const isFolder = (await stat(target)).isDirectory();
-  const { R_OK, W_OK, X_OK } = constants;
-  // Without X_OK no file of a folder can be opened or created.
-  await access(target, isFolder ? R_OK | W_OK | X_OK : R_OK | W_OK).catch(({ code }: NodeJS.ErrnoException) =>
-    refuse(code),
+  const fault = await findWriteFault(path, kind);
+  if (!fault) return;
+  throw new ConfigError(
+    `${setting} cannot be used, because ${fault.target} cannot be written (${fault.code}): give the user of the service access, or set another path.`,
   );
-  // Above a path that does not exist yet, there must be a folder.
-  if (isFolder !== (kind === 'folder' || target !== path)) refuse(isFolder ? 'EISDIR' : 'ENOTDIR');
-}
-
-/** Returns a path, or the nearest folder above it that exists: a start creates the folders below it. */
-function nearestExisting(path: string): string {
-  return existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path));
 }

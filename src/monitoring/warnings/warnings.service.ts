@@ -168,9 +168,11 @@ export class WarningsService implements OnModuleInit {
     ];
   }
 
-  private erasureWarnings({ unrecorded, has_old_blocks, licenses_without_address }: ErasureState): string[] {
+  private erasureWarnings(state: ErasureState): string[] {
+    const { unrecorded, is_writable, has_old_blocks, licenses_without_address } = state;
     return applicableTexts([
       unrecorded === null && 'TOMBSTONE_FILE cannot be read.',
+      !is_writable && 'TOMBSTONE_FILE cannot be written: no erasure is carried out meanwhile.',
       (unrecorded ?? 0) > 0 &&
         `TOMBSTONE_FILE lacks erasure requests of the last 30 days: ${unrecorded}. A restored backup would bring that data back.`,
       has_old_blocks &&
