@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
-import { brotliCompressSync, brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { BrotliCompress, brotliCompressSync, brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { Browser } from '../license-portal/harness.js';
 import { Service } from '../support/harness.js';
@@ -123,5 +123,28 @@ test('the texts of a page are compressed with the best quality', async () => {
       bytes: brotliCompressSync(JSON.stringify(plain.json)).length,
     });
     expect(json).toEqual(plain.json);
+  }
+});
+
+test('a text of a page whose compression failed is compressed again for the next response', async () => {
+  const path = '/languages?page=privacy';
+  // The memory for a compression can be missing for a moment.
+  const end = jest.spyOn(BrotliCompress.prototype, 'end').mockImplementationOnce(function (
+    this: BrotliCompress,
+  ) {
+    return this.destroy(new Error('not enough memory'));
+  });
+  try {
+    expect(await send(path, {}, 'br')).toMatchObject({ encoding: 'none', json: { status: 500 } });
+    const plain = await send(path, {});
+    for (const request of ['first', 'repeated'])
+      expect({ request, ...(await send(path, {}, 'br')) }).toMatchObject({
+        request,
+        encoding: 'br',
+        json: plain.json,
+      });
+    expect(end).toHaveBeenCalledTimes(2);
+  } finally {
+    end.mockRestore();
   }
 });

@@ -45,6 +45,8 @@ function encoderOf(url: string): Encode {
     const key = `${encoding} ${text}`;
     const found = compressed.get(key) ?? ENCODERS[encoding](text, true);
     compressed.set(key, found);
+    // A failure is not kept: the next response compresses the text again.
+    found.catch(() => compressed.delete(key));
     return found;
   };
 }
@@ -57,8 +59,10 @@ const compressWith =
     void reply.header('vary', vary);
     const encoding = acceptedEncoding(request.headers['accept-encoding']);
     if (!encoding) return payload;
+    const compressed = await encode(encoding, payload);
+    // If the compression fails, the error is sent without this header.
     void reply.header('content-encoding', encoding).removeHeader('content-length');
-    return encode(encoding, payload);
+    return compressed;
   };
 
 /**
