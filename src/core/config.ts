@@ -9,6 +9,7 @@ import {
   requireVerifiedCertificates,
 } from './production-settings.js';
 import {
+  addressOfHost,
   httpUrl,
   languageTag,
   licenseKeyPrefix,
@@ -100,9 +101,7 @@ export class Config {
   constructor(environment: Environment) {
     const settings = new SettingsReader(environment);
     const { text } = settings;
-    const host = text('HOST') ?? '127.0.0.1';
-    // For `localhost` Fastify would start one server for IPv4 and one for IPv6, and only the first would strip client addresses.
-    this.host = host === 'localhost' ? '127.0.0.1' : host;
+    this.host = addressOfHost(text('HOST'));
     const mode = { nodeEnv: text('NODE_ENV'), host: this.host, databaseUrl: text('DATABASE_URL') };
     this.isProduction = settings.check(() => isProductionMode(mode));
     this.port = settings.integer('PORT', { min: 0, max: 65535 }, 3000);

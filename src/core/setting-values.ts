@@ -9,6 +9,12 @@ export interface MailAddress {
   readonly address: string;
 }
 
+/** Returns the address of HOST on which the service listens. */
+export function addressOfHost(host = '127.0.0.1'): string {
+  // For `localhost` Fastify would start one server for IPv4 and one for IPv6, and only the first would strip client addresses.
+  return host === 'localhost' ? '127.0.0.1' : host;
+}
+
 /** Parses the URL of a web service. @returns the URL without a trailing slash */
 export function httpUrl(name: string, text: string): string {
   const url = URL.parse(text);

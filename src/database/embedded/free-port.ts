@@ -1,5 +1,6 @@
 import { createServer, type AddressInfo } from 'node:net';
-import type { Environment } from '../../core/settings-reader.js';
+import { addressOfHost } from '../../core/setting-values.js';
+import { SettingsReader, type Environment } from '../../core/settings-reader.js';
 
 const DEFAULT_PORT = 3000;
 const MAX_ATTEMPTS = 100;
@@ -13,9 +14,10 @@ export async function withFreePort(
   environment: Environment,
   isUsable: (port: number, host: string) => Promise<boolean> = isFree,
 ): Promise<Environment> {
-  const { PORT: configuredPort, HOST: host = '127.0.0.1' } = environment;
+  const { text } = new SettingsReader(environment);
+  const [configuredPort, host] = [text('PORT'), addressOfHost(text('HOST'))];
   if (configuredPort === '0') return { ...environment, PORT: String(await freePort(0, host)) };
-  if (configuredPort || environment['NODE_ENV'] === 'production') return environment;
+  if (configuredPort || text('NODE_ENV') === 'production') return environment;
   for (let port = DEFAULT_PORT; port < DEFAULT_PORT + MAX_ATTEMPTS; port += 1) {
     if (await isUsable(port, host)) return { ...environment, PORT: String(port) };
   }

@@ -1,0 +1,29 @@
+import { expect, test } from '@jest/globals';
+import { Config } from '../../src/core/config.js';
+import { withFreePort } from '../../src/database/embedded/free-port.js';
+
+test.each([[undefined], [''], [' '], ['localhost'], [' localhost '], [' 127.0.0.1 ']])(
+  'with HOST %j the port is searched on the address on which the service listens',
+  async (HOST) => {
+    const hosts: string[] = [];
+    const environment = await withFreePort({ HOST }, async (port, host) => {
+      hosts.push(host);
+      return port === 3001;
+    });
+    const { host, port } = new Config(environment);
+    expect({ hosts, host, port }).toEqual({ hosts: [host, host], host: '127.0.0.1', port: 3001 });
+  },
+);
+
+test.each(['0', ' 0'])('PORT %j is replaced by the number of a free port', async (PORT) => {
+  expect(new Config(await withFreePort({ PORT })).port).toBeGreaterThan(0);
+});
+
+test.each([
+  [{ PORT: ' 3005 ' }, 3005],
+  [{ NODE_ENV: 'production ' }, undefined],
+])('with %j no port is searched', async (environment, port) => {
+  const found = await withFreePort(environment, () => Promise.reject(new Error('a port was searched')));
+  expect(found).toBe(environment);
+  if (port !== undefined) expect(new Config(found).port).toBe(port);
+});
