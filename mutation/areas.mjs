@@ -228,7 +228,13 @@ export const AREAS = {
       'src/http/sessions/{same-origin,sessions,token-hash}.ts',
     ],
     tests: [
-      ...tests('http/guards', 'license-portal/sessions', 'staff/session', 'staff/staff', 'support-api/release'),
+      ...tests(
+        'http/guards',
+        'license-portal/sessions',
+        'staff/session',
+        'staff/staff',
+        'support-api/release',
+      ),
       ...unitTests('same-origin'),
     ],
     hasDatabase: true,
