@@ -10,9 +10,9 @@ export interface StateStorage {
   read(): Promise<State | undefined>;
   /**
    * Stores the changed members of the state, or throws and keeps the previous state. Another process may have changed the other
-   * members since.
+   * members since; `late` are those of the changed ones whose write failed before.
    */
-  write(state: State, changed: ReadonlySet<keyof State>): Promise<void>;
+  write(state: State, changed: ReadonlySet<keyof State>, late: ReadonlySet<keyof State>): Promise<void>;
 }
 
 const ATTEMPTS = 5;
@@ -25,12 +25,12 @@ const defaultPause: Pause = () => wait(PAUSE_MS);
 export function fileStorage(file: string, log: Log): StateStorage {
   return {
     read: () => readState(file, log),
-    write: async (state, changed) => {
+    write: async (state, changed, late) => {
       const text = await readText(file, defaultPause);
       // A file that cannot be read may contain a license of another process, so only a confirmed license may replace it.
       if (text === undefined && !changed.has('license')) throw new Error('the stored state cannot be read');
       const stored = parseState(text ?? '');
-      await writeState(file, stored ? withChanges(stored, state, changed) : state);
+      await writeState(file, stored ? withChanges(stored, state, changed, late) : state);
     },
   };
 }

@@ -59,12 +59,34 @@ export function emptyState(): State {
   };
 }
 
-/** Returns the stored state with the members that this process has changed. Sequences are combined by `highestOf`. */
-export function withChanges(stored: State, state: State, changed: ReadonlySet<keyof State>): State {
-  const own = Object.fromEntries([...changed].map((name) => [name, state[name]])) as Partial<State>;
+type Names = ReadonlySet<keyof State>;
+
+/**
+ * Returns the stored state with the members that this process has changed, without outdated ones. Sequences are combined by
+ * `highestOf`.
+ * @param late those of the changed members whose write failed before
+ */
+export function withChanges(stored: State, state: State, changed: Names, late: Names): State {
+  const outdated = outdatedMembers(stored, state, (name) => changed.has(name) && !late.has(name));
+  const names = [...changed].filter((name) => !outdated.includes(name));
+  const own = Object.fromEntries(names.map((name) => [name, state[name]])) as Partial<State>;
   // The client never deletes a license. If the file has none, another process without a license replaced the file.
   const license = stored.license ?? state.license;
   return { ...stored, license, ...own, sequences: highestOf(stored.sequences, state.sequences) };
+}
+
+/**
+ * If another process was confirmed after this one, its confirmation has corrected the clock values, and ended a stop whose write
+ * failed. Only what this process has received now is newer.
+ */
+function outdatedMembers(
+  stored: State,
+  state: State,
+  isNew: (name: keyof State) => boolean,
+): (keyof State)[] {
+  if (!stored.license || !state.license || isNew('license')) return [];
+  if (Date.parse(stored.license.offline_until) <= Date.parse(state.license.offline_until)) return [];
+  return isNew('stopped') ? ['license', 'time'] : ['license', 'time', 'stopped'];
 }
 
 /** Returns for each key the higher of two sequences, or the stored one if they are equal. */

@@ -7,6 +7,8 @@ export class Store {
   #isUnread = false;
   /** The members that were changed since they were last written. */
   #unwritten = new Set<keyof State>();
+  /** Those of them whose write failed before. */
+  #late = new Set<keyof State>();
   #writing: Promise<void> = Promise.resolve();
   readonly #storage: StateStorage;
   readonly #log: (message: string) => void;
@@ -41,7 +43,10 @@ export class Store {
   /** Changes the state. It resolves even if the change could not be stored: a full disk must not stop the application. */
   save(change: Partial<State>): Promise<void> {
     this.#state = { ...this.#state, ...change };
-    for (const name of Object.keys(change) as (keyof State)[]) this.#unwritten.add(name);
+    for (const name of Object.keys(change) as (keyof State)[]) {
+      this.#unwritten.add(name);
+      this.#late.delete(name);
+    }
     // A state that could not be read may contain a license, so only a new license may replace it.
     if (change.license) this.#isUnread = false;
     if (this.#isUnread) return this.#writing;
@@ -50,11 +55,13 @@ export class Store {
   }
 
   async #write(): Promise<void> {
-    const changed = this.#unwritten;
-    this.#unwritten = new Set();
+    const [changed, late] = [this.#unwritten, this.#late];
+    [this.#unwritten, this.#late] = [new Set(), new Set()];
     try {
-      await this.#storage.write(this.#state, changed);
+      await this.#storage.write(this.#state, changed, late);
     } catch {
+      // A member that was changed again during the write is not late.
+      this.#late = new Set([...changed].filter((name) => !this.#unwritten.has(name)));
       this.#unwritten = new Set([...changed, ...this.#unwritten]);
       this.#log('the license state could not be written');
     }

@@ -9,6 +9,7 @@ import {
   readFile,
   readlink,
   realpath,
+  rename,
   rm,
   rmdir,
   stat,
@@ -24,13 +25,23 @@ import { fileStorage, readState, writeState } from '../../client/src/state-file.
 import { MooringClient } from '../../client/src/client.js';
 import { Store } from '../../client/src/store.js';
 import { temporaryFolder } from '../support/folders.js';
-import { DAY, Computer, EMAIL, HOUR, KEY, MINUTE, problem } from './harness.js';
+import { at, DAY, Computer, EMAIL, HOUR, KEY, MINUTE, problem } from './harness.js';
 
 const noLog = () => {};
 
 function stateWith(token: string): State {
   const license = { license_key: KEY, email: EMAIL, hostname_hint: null, token, expires_at: null };
   return { ...emptyState(), license: { ...license, offline_until: '2026-11-27T13:00:00Z' } };
+}
+
+/** Moves the file aside. The folder in its place can be neither read nor replaced. @returns a function that undoes this */
+async function lockFile(file: string): Promise<() => Promise<void>> {
+  await rename(file, `${file}.aside`);
+  await mkdir(file);
+  return async () => {
+    await rmdir(file);
+    await rename(`${file}.aside`, file);
+  };
 }
 
 describe('the state file', () => {
@@ -238,12 +249,12 @@ test('a confirmation corrects the clock before a write, during which the compute
   const files = fileStorage(computer.stateFile, noLog);
   const [begun, awake] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let isSlow = false;
-  const write: typeof files.write = async (state, changed) => {
+  const write: typeof files.write = async (state, changed, late) => {
     if (isSlow) {
       begun.resolve();
       await awake.promise;
     }
-    await files.write(state, changed);
+    await files.write(state, changed, late);
   };
   await computer.restart({ storage: { ...files, write } });
   isSlow = true;
@@ -357,6 +368,99 @@ describe('two processes of one application', () => {
     await first.reportCrash({ crash_kind: 'native' });
     await first.close();
     computer.service.disconnect();
+    expect((await computer.open()).kind).toBe('running');
+  });
+
+  test('a stop whose write failed does not return after the other one was confirmed', async () => {
+    const computer = await Computer.activated();
+    const first = computer.client;
+    await computer.open();
+    const unlock = await lockFile(computer.stateFile);
+    const confirm = computer.service.answer['/v1/heartbeat']!;
+    computer.service.answer['/v1/heartbeat'] = () => problem(403, 'license_suspended', 'stop');
+    expect((await first.heartbeatNow()).kind).toBe('stopped');
+    await unlock();
+    computer.service.answer['/v1/heartbeat'] = confirm;
+    computer.time.wall += HOUR;
+    expect((await computer.client.heartbeatNow()).kind).toBe('running');
+    await computer.client.close();
+    await first.close();
+    computer.service.disconnect();
+    expect((await computer.open()).kind).toBe('running');
+  });
+
+  test('a stop whose write failed is written later if none was confirmed since', async () => {
+    const computer = await Computer.activated();
+    const unlock = await lockFile(computer.stateFile);
+    computer.service.answer['/v1/heartbeat'] = () => problem(403, 'license_suspended', 'stop');
+    await computer.client.heartbeatNow();
+    await unlock();
+    await computer.client.close();
+    computer.service.disconnect();
+    expect((await computer.open()).kind).toBe('stopped');
+  });
+
+  test('a stop is written although the other one was confirmed after this one', async () => {
+    const computer = await Computer.activated();
+    const first = computer.client;
+    await computer.open();
+    computer.time.wall += HOUR;
+    await computer.client.heartbeatNow();
+    await computer.client.close();
+    computer.service.answer['/v1/heartbeat'] = () => problem(403, 'license_suspended', 'stop');
+    await first.heartbeatNow();
+    await first.close();
+    computer.service.disconnect();
+    expect((await computer.open()).kind).toBe('stopped');
+  });
+
+  test('a confirmation whose write failed does not replace a later one, and a crash whose write failed is written', async () => {
+    const computer = await Computer.activated();
+    const first = computer.client;
+    await computer.open();
+    const unlock = await lockFile(computer.stateFile);
+    await first.heartbeatNow();
+    await first.reportCrash({ crash_kind: 'native' });
+    await unlock();
+    computer.time.wall += HOUR;
+    await computer.client.heartbeatNow();
+    await computer.client.close();
+    await first.close();
+    expect(await readState(computer.stateFile, noLog)).toMatchObject({
+      license: { token: 'token-3' },
+      crash: { crash_kind: 'native' },
+    });
+  });
+
+  test('a new confirmation replaces one with a later end, which a service with a wrong clock has sent', async () => {
+    const computer = await Computer.activated();
+    const first = computer.client;
+    await computer.open();
+    computer.service.offset = DAY;
+    await computer.client.heartbeatNow();
+    await computer.client.close();
+    computer.service.offset = 0;
+    await first.heartbeatNow();
+    await first.close();
+    expect(await readState(computer.stateFile, noLog)).toMatchObject({
+      license: { token: 'token-3' },
+      time: { highest_seen: at(computer.time.wall) },
+    });
+  });
+
+  test('one that was not confirmed since keeps the clock values of the other one, which was', async () => {
+    const computer = await Computer.activated();
+    const first = computer.client;
+    await computer.open();
+    // An hour later the clock is a year ahead, and stays so.
+    computer.time.wall += 365 * DAY + HOUR;
+    computer.service.offset = -365 * DAY;
+    await computer.client.heartbeatNow();
+    computer.service.disconnect();
+    await first.heartbeatNow();
+    await computer.client.close();
+    await first.close();
+    computer.time.wall += HOUR;
     expect((await computer.open()).kind).toBe('running');
   });
 

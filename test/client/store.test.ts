@@ -73,6 +73,26 @@ test('only changed members are written, with those whose write failed', async ()
   expect(written.at(-1)).toEqual(['license']);
 });
 
+test('a member whose write failed is late, unless it was changed again since', async () => {
+  const late: string[][] = [];
+  const failing = [Promise.withResolvers<never>(), Promise.withResolvers<never>()];
+  const write = async (_: State, __: unknown, names: ReadonlySet<keyof State>) => {
+    late.push([...names].toSorted());
+    await failing[late.length - 1]?.promise;
+  };
+  const store = new Store({ read: async () => emptyState(), write }, () => undefined);
+  const first = store.save({ stopped: null, license: null, crash: null });
+  await nextTurn();
+  const second = store.save({ stopped: null });
+  failing[0]!.reject(new Error('the disk is full'));
+  await first;
+  failing[1]!.reject(new Error('the disk is full'));
+  await second;
+  await store.save({ license: null });
+  await store.save({ time: emptyState().time });
+  expect(late).toEqual([[], ['crash', 'license'], ['crash', 'stopped'], []]);
+});
+
 test('a store is idle once the saved state is written', async () => {
   let isWritten = false;
   const write = async () => {

@@ -184,6 +184,26 @@ class States(ClientTest):
         computer.remote.refuse()
         self.assertEqual(computer.open().kind, "running")
 
+    def test_a_stop_that_could_not_be_written(self) -> None:
+        """It does not return after another process was confirmed. Without such a confirmation it is written later."""
+        computer = self.computer
+        computer.activate()
+        for is_confirmed, kind in ((True, "running"), (False, "stopped")):
+            first = computer.client
+            computer.open()
+            computer.remote.stop = Stop("license_suspended", "suspended")
+            with patch("os.replace", side_effect=OSError):
+                self.assertEqual(first.heartbeat_now().kind, "stopped")
+            computer.remote.stop = None
+            computer.time.wall += HOUR
+            if is_confirmed:
+                computer.retry()
+            computer.client.close()
+            first.close()
+            computer.remote.misbehave(lambda exchange: exchange.page(502))
+            self.assertEqual(computer.open().kind, kind)
+            computer.remote.behave()
+
     def test_reactivate_while_stopped(self) -> None:
         """A stopped application does not follow `reactivate`, keeps its stop, and sends no license call by itself for a week."""
         self.computer.activate()
@@ -265,9 +285,9 @@ class States(ClientTest):
         computer.activate()
         computer.client.report_crash({"crash_kind": "native"})
 
-        def sleep(storage: FileStorage, state: State, changed: AbstractSet[str]) -> State:
+        def sleep(storage: FileStorage, state: State, changed: AbstractSet[str], late: AbstractSet[str]) -> State:
             computer.time.wall += DAY
-            return write(storage, state, changed)
+            return write(storage, state, changed, late)
 
         with patch.object(FileStorage, "write", sleep):
             computer.retry()
@@ -300,6 +320,22 @@ class States(ClientTest):
         first.check_for_update()
         first.close()
         computer.remote.refuse()
+        self.assertEqual(computer.open().kind, "running")
+
+    def test_the_clock_values_of_the_other_process(self) -> None:
+        """A process that was not confirmed since keeps them: they correct a clock that is permanently ahead."""
+        computer = self.computer
+        computer.activate()
+        first = computer.client
+        computer.open()
+        computer.time.wall += HOUR
+        computer.set_clock(365 * DAY)
+        computer.retry()
+        computer.remote.refuse()
+        first.heartbeat_now()
+        computer.client.close()
+        first.close()
+        computer.time.wall += HOUR
         self.assertEqual(computer.open().kind, "running")
 
     def test_activate_while_the_file_cannot_be_read(self) -> None:

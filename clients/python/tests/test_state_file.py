@@ -271,6 +271,29 @@ class TwoProcesses(FileTest):
             store.save(license=replace(LICENSE, token="n.e.w"))
         self.assertEqual(self.stored().license, replace(LICENSE, token="n.e.w"))
 
+    def test_a_write_that_fails_before_the_other_one_is_confirmed(self) -> None:
+        """A stop and a license that could not be written do not replace the later confirmation; a crash is written."""
+        later = replace(LICENSE, token="l.a.ter", offline_until="2026-11-27T14:00:00Z")
+        for change in ({"stopped": FULL.stopped}, {"license": LICENSE, "stopped": None}):
+            first, second = self.store(), self.store()
+            first.save(license=LICENSE, stopped=None)
+            with patch("os.replace", side_effect=OSError):
+                first.save(time=StoredTime(), crash=FULL.crash, **change)
+            second.save(license=later, stopped=None, time=FULL.time)
+            first.save(time=StoredTime())
+            self.assertEqual(self.stored(), State(later, time=FULL.time, crash=FULL.crash), change)
+
+    def test_a_process_that_was_not_confirmed_since_the_other_one(self) -> None:
+        """A new stop and a new license are written; the clock values remain those of the confirmation."""
+        later = replace(LICENSE, token="l.a.ter", offline_until="2026-11-27T14:00:00Z")
+        first, second = self.store(), self.store()
+        first.save(license=LICENSE)
+        second.save(license=later, time=FULL.time)
+        first.save(stopped=FULL.stopped, time=StoredTime())
+        self.assertEqual(self.stored(), State(later, FULL.stopped, FULL.time))
+        first.save(license=LICENSE, stopped=None, time=StoredTime())
+        self.assertEqual(self.stored(), State(LICENSE))
+
     def test_two_computers_that_share_the_file(self) -> None:
         """Each keeps its own token while it runs, and only a confirmation replaces the one in the file."""
         first, second = self.store(), self.store()
@@ -347,7 +370,7 @@ class _Storage:
     def read(self) -> Optional[State]:
         return State()
 
-    def write(self, state: State, changed: AbstractSet[str]) -> State:
+    def write(self, state: State, changed: AbstractSet[str], late: AbstractSet[str]) -> State:
         self.writes.append(set(changed))
         return state
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Dict, Mapping, Optional
+from typing import AbstractSet, Dict, Mapping, Optional, Set
 
 from .json_text import JsonObject, as_number, as_object, parse_object, safe_integer, to_json
 from .time_text import parse_time
@@ -90,6 +90,19 @@ def parse_state(text: str) -> Optional[State]:
         crash=as_object(value.get("crash")),
         sequences=_read_sequences(as_object(value.get("sequences")) or {}),
     )
+
+
+def outdated_members(stored: State, state: State, new: AbstractSet[str]) -> Set[str]:
+    """The members of a state that must not replace stored ones. `new` are those whose write has not failed before.
+
+    If another process was confirmed after this one, its confirmation has corrected the clock values, and ended a stop whose write
+    failed. Only what this process has received now is newer.
+    """
+    if stored.license is None or state.license is None or "license" in new:
+        return set()
+    if (parse_time(stored.license.offline_until) or 0) <= (parse_time(state.license.offline_until) or 0):
+        return set()
+    return {"license", "time"} if "stopped" in new else {"license", "time", "stopped"}
 
 
 def highest_of(stored: Mapping[str, SeenSequence], seen: Mapping[str, SeenSequence]) -> Dict[str, SeenSequence]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import AbstractSet, Callable, Generator, Optional, Protocol, TypeVar
 
 from .file_lock import locked
-from .state import State, format_state, highest_of, parse_state
+from .state import State, format_state, highest_of, outdated_members, parse_state
 
 _ATTEMPTS = 5
 _PAUSE_SECONDS = 0.1
@@ -28,10 +28,10 @@ class StateStorage(Protocol):
     def read(self) -> Optional[State]:
         """Returns None if the state exists but cannot be read at the moment. Never raises."""
 
-    def write(self, state: State, changed: AbstractSet[str]) -> None:
+    def write(self, state: State, changed: AbstractSet[str], late: AbstractSet[str] = frozenset()) -> None:
         """Stores the changed members of the state. The other members may have been changed by another process since.
 
-        Raises if the state cannot be stored; the previous one then remains.
+        `late` are those of the changed members whose write failed before. Raises if the state cannot be stored; the previous one then remains.
         """
         ...
 
@@ -65,11 +65,11 @@ class FileStorage:
             pass  # The file is replaced by the next write.
         return State()
 
-    def write(self, state: State, changed: AbstractSet[str]) -> None:
+    def write(self, state: State, changed: AbstractSet[str], late: AbstractSet[str] = frozenset()) -> None:
         """Replaces the file, so that a crash at any moment leaves the complete old or new state."""
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with locked(f"{self._file}.lock"):
-            text = format_state(self._merged(state, changed))
+            text = format_state(self._merged(state, changed, late))
             with _temporary(self._file) as temporary:
                 _write_and_sync(temporary, text)
                 self._with_retries(lambda: os.replace(temporary, self._file))
@@ -91,8 +91,8 @@ class FileStorage:
             for path in found if is_locked else []:
                 _remove(path)
 
-    def _merged(self, state: State, changed: AbstractSet[str]) -> State:
-        """The stored state with the changed members of this one: another process may have written since.
+    def _merged(self, state: State, changed: AbstractSet[str], late: AbstractSet[str]) -> State:
+        """The stored state with the changed members of this one, without outdated ones: another process may have written since.
 
         Raises OSError if it cannot be read: it may contain a license of that process, so only a new license may replace it.
         """
@@ -105,7 +105,7 @@ class FileStorage:
         stored = None if text is None else parse_state(text)
         if stored is None:
             return state
-        members = {name: getattr(state, name) for name in changed}
+        members = {name: getattr(state, name) for name in changed - outdated_members(stored, state, changed - late)}
         # No process deletes a license: if the file has none, another process has written it without the lock.
         members.setdefault("license", stored.license or state.license)
         return replace(stored, **{**members, "sequences": highest_of(stored.sequences, state.sequences)})

@@ -18,7 +18,9 @@ class Store:
         self._log = log
         self._lock = threading.RLock()
         self._state = State()
+        # The changed members that are not written, and those of them whose write failed before.
         self._unwritten: Set[str] = set()
+        self._late: Set[str] = set()
         self.is_unread = False
         """Whether a stored state exists that could not be read; `load` may be called again."""
 
@@ -45,13 +47,15 @@ class Store:
             # A check of a manifest may have begun before another thread read or stored a higher sequence.
             self._state = replace(changed, sequences=highest_of(self._state.sequences, changed.sequences))
             self._unwritten.update(change)
+            self._late.difference_update(change)
             # A state that could not be read may contain a license, so only a new license may replace it.
             if change.get("license") is not None:
                 self.is_unread = False
             if self.is_unread:
                 return
             try:
-                self._storage.write(self._state, self._unwritten)
-                self._unwritten = set()
+                self._storage.write(self._state, self._unwritten, self._late)
+                self._unwritten, self._late = set(), set()
             except Exception:
+                self._late = set(self._unwritten)
                 self._log("the license state could not be written")
