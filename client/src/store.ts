@@ -40,6 +40,13 @@ export class Store {
     };
   }
 
+  /** Combines the stored manifest sequences with those in memory: another process may have seen a newer manifest. */
+  async readSequences(): Promise<void> {
+    const stored = await this.#storage.read();
+    if (!stored) return;
+    this.#state = { ...this.#state, sequences: highestOf(stored.sequences, this.#state.sequences) };
+  }
+
   /** Changes the state. It resolves even if the change could not be stored: a full disk must not stop the application. */
   save(change: Partial<State>): Promise<void> {
     this.#state = { ...this.#state, ...change };

@@ -56,12 +56,15 @@ export class UpdateChecker {
 
   async #checkManifest(text: string): Promise<UpdateCheck> {
     const { store, trusted, product, app_version, now } = this.#dependencies;
+    await store.readSequences();
     // Coverage depends on the current license, which may have changed since the manifest was cached.
     const license_expires_at = store.state.license?.expires_at;
     const running = { product, app_version, license_expires_at, now: now() };
     const { check, sequences } = checkManifest(text, trusted, store.state.sequences, running);
     if (sequences !== store.state.sequences) await store.save({ sequences });
-    return check;
+    // The stored state may have a higher sequence, and a license.
+    const isUndecided = store.isUnread && (check.available || check.reason === 'not_covered');
+    return isUndecided ? { available: false, reason: 'state_unreadable' } : check;
   }
 
   #logReason(reason: NoUpdateReason): void {

@@ -15,7 +15,8 @@ export type NoUpdateReason =
   | 'equivocation'
   | 'expired'
   | 'up_to_date'
-  | 'not_covered';
+  | 'not_covered'
+  | 'state_unreadable';
 
 export type UpdateCheck =
   | {

@@ -315,6 +315,51 @@ describe('the daily check', () => {
     expect(computer.log.some((line) => line.startsWith('EQUIVOCATION'))).toBe(true);
   });
 
+  test('refuses a manifest that is older than the one that another process has seen', async () => {
+    const computer = await Computer.opened({ trustedKeys });
+    const first = computer.client;
+    await computer.open({ trustedKeys });
+    serveManifest(computer, manifest(), { etag: '"m42"' });
+    expect((await first.checkForUpdate()).available).toBe(true);
+    // It withdraws version 3.2.0.
+    serveManifest(computer, manifest({ sequence: 43, version: '3.1.0' }));
+    expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason: 'up_to_date' });
+    computer.service.answer['/v1/manifest'] = () => () => new Response(null, { status: 304 });
+    expect(await first.checkForUpdate()).toEqual({ available: false, reason: 'sequence_too_low' });
+    await first.close();
+  });
+
+  test.each([
+    ['a version that is found', {}],
+    ['a version that needs a license', { minimum_license_expiry: '2027-01-04T00:00:00Z' }],
+  ])('offers nothing while the stored state cannot be read, after %s', async (_, changes) => {
+    const computer = await Computer.make();
+    const stored = { ...emptyState(), sequences: { [current.key_id]: { sequence: 43, digest: 'd' } } };
+    let isLocked = true;
+    const storage = { read: async () => (isLocked ? undefined : stored), write: async () => {} };
+    await computer.open({ trustedKeys, storage });
+    serveManifest(computer, manifest(changes));
+    const unreadable = { available: false, reason: 'state_unreadable' };
+    expect(await computer.client.checkForUpdate()).toEqual(unreadable);
+    expect(computer.log).toEqual(['no update available: state_unreadable']);
+    isLocked = false;
+    await computer.advanceTime(MINUTE);
+    const tooLow = { available: false, reason: 'sequence_too_low' };
+    expect(await computer.client.checkForUpdate()).toEqual(tooLow);
+  });
+
+  test('uses the sequences in memory while a state that was read once cannot be read', async () => {
+    const computer = await Computer.make();
+    let isLocked = false;
+    const storage = { read: async () => (isLocked ? undefined : emptyState()), write: async () => {} };
+    await computer.open({ trustedKeys, storage });
+    isLocked = true;
+    serveManifest(computer, manifest());
+    expect((await computer.client.checkForUpdate()).available).toBe(true);
+    serveManifest(computer, manifest({ sequence: 41 }));
+    expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason: 'sequence_too_low' });
+  });
+
   test('uses the expiry of the license in the last confirmation', async () => {
     const computer = await Computer.opened({ trustedKeys });
     serveManifest(computer, manifest({ minimum_license_expiry: '2027-01-04T00:00:00Z' }));

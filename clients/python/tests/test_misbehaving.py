@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import unittest
+from pathlib import Path
 from typing import Dict, List, Optional, Tuple
+from unittest.mock import patch
 
 from mooring_client import LicenseProblem, NotActivated, Running, ServiceUnreachable, Stopped, UpdateCheck
 from mooring_client.time_text import format_time
@@ -277,6 +279,36 @@ class Manifests(unittest.TestCase):
                 self.assertTrue(self.computer.log[-1].startswith(line), self.computer.log)
                 self.computer.restart()
                 self.assertEqual(self.computer.client.check_for_update().reason, reason)
+
+    def test_a_newer_manifest_of_another_process(self) -> None:
+        """The manifest that a process has seen is refused once another process has seen a newer one, which withdraws its version."""
+        computer, first, old = self.computer, self.computer.client, self.computer.remote.published
+        computer.open()
+        computer.remote.publish(version="3.1.0")
+        self.assertEqual(computer.client.check_for_update().reason, "up_to_date")
+        computer.remote.published = old
+        self.assertEqual(first.check_for_update().reason, "sequence_too_low")
+        first.close()
+
+    def test_a_state_that_cannot_be_read(self) -> None:
+        """Until it was read once, nothing is offered, because it may have a higher sequence, and a license."""
+        computer, old = self.computer, self.computer.remote.published
+        computer.remote.publish(version="3.1.0")
+        computer.client.check_for_update()
+        computer.remote.published = old
+        with patch.object(Path, "read_bytes", side_effect=PermissionError), patch("mooring_client.state_file._PAUSE_SECONDS", 0):
+            computer.restart()
+            self.assertEqual(computer.client.check_for_update().reason, "state_unreadable")
+            computer.remote.publish(version="3.2.0", minimum_license_expiry="2027-01-04T00:00:00Z")
+            self.assertEqual(computer.client.check_for_update().reason, "state_unreadable")
+        computer.remote.published = old
+        computer.remote.sequence += 1
+        computer.time.advance(MINUTE)
+        self.assertEqual(computer.client.check_for_update().reason, "sequence_too_low")
+        # Later the sequences in memory are used.
+        computer.remote.publish(version="3.2.0")
+        with patch.object(Path, "read_bytes", side_effect=PermissionError), patch("mooring_client.state_file._PAUSE_SECONDS", 0):
+            self.assertEqual(self._version(), "3.2.0")
 
     def test_changed_outer_members(self) -> None:
         """A manifest whose outer members were changed is read from its signed content."""

@@ -25,6 +25,7 @@ NoUpdateReason = Literal[
     "expired",
     "up_to_date",
     "not_covered",
+    "state_unreadable",
 ]
 
 

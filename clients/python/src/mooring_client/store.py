@@ -40,6 +40,13 @@ class Store:
             sequences = highest_of(state.sequences, self._state.sequences)
             self._state = replace(state, crash=crash, sequences=sequences)
 
+    def read_sequences(self) -> None:
+        """Combines the stored manifest sequences with those in memory: another process may have seen a newer manifest."""
+        with self._lock:
+            stored = self._storage.read()
+            if stored is not None:
+                self._state = replace(self._state, sequences=highest_of(stored.sequences, self._state.sequences))
+
     def save(self, **change: object) -> None:
         """Changes members of the state. It returns even if they could not be stored: a full disk must not stop the application."""
         with self._lock:

@@ -49,6 +49,7 @@ class UpdateChecker:
         return check
 
     def _check_manifest(self, text: str) -> UpdateCheck:
+        self.store.read_sequences()
         state = self.store.state
         # Coverage depends on the current license, which may have changed since the manifest was cached.
         expires_at = state.license.expires_at if state.license else None
@@ -56,7 +57,9 @@ class UpdateChecker:
         check, sequences = check_manifest(text, self.trusted, state.sequences, running)
         if sequences is not state.sequences:
             self.store.save(sequences=sequences)
-        return check
+        # The stored state may have a higher sequence, and a license.
+        is_undecided = self.store.is_unread and (check.is_available or check.reason == "not_covered")
+        return UpdateCheck(reason="state_unreadable") if is_undecided else check
 
     def _log_reason(self, check: UpdateCheck) -> None:
         if check.reason == "equivocation":
