@@ -140,6 +140,16 @@ describe('over a connection of its own', () => {
     await expect(new Response(body).text()).rejects.toThrow();
   });
 
+  test('a chunked body is complete only with the end of its last line', async () => {
+    const whole = 'HTTP/1.1 200 OK\ntransfer-encoding: chunked\n\n2\n{}\n0\nx: y\n\n';
+    const { body } = await request(await raw(whole));
+    expect(await new Response(body).text()).toBe('{}');
+    for (let end = whole.indexOf('{}') + 1; end < whole.length; end += 1) {
+      const cut = await request(await raw(whole.slice(0, end)));
+      await expect(new Response(cut.body).text()).rejects.toThrow();
+    }
+  });
+
   test('a proxy that the environment names gets a CONNECT request, except for a call to a loopback address', async () => {
     const heads: string[] = [];
     const proxy = await serveRaw((socket) =>

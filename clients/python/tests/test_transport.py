@@ -345,6 +345,20 @@ class Limits(ServerTest):
                 else:
                     self.assertEqual(answer, NoAnswer("answer too large", True))
 
+    def test_incomplete_bodies(self) -> None:
+        """A response that ends before its last byte is no answer, also within a line that gives the size of a chunk."""
+        head = b"HTTP/1.1 200 OK\r\n"
+        bodies = [
+            b"content-length: 2\r\n\r\n{}",
+            b"transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+            b"transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0;x=y\r\nx: y\r\n\r\n",
+        ]
+        for body in bodies:
+            for end in range(body.index(b"{}") + 1, len(body) + 1):
+                transport = self.transport(f"http://127.0.0.1:{self.serve(_send(head + body[:end]))}")
+                expected = "status 200" if end == len(body) else "cut answer"
+                self.assertEqual(self.reason(transport), expected, body[:end])
+
     def test_retry_after_of_an_answer_that_cannot_be_read(self) -> None:
         """It is used if the status is 429 or 503."""
         bodies = [b"x" * (ANSWER_LIMIT_BYTES + 1), b"\xff", b"cut"]

@@ -11,7 +11,7 @@ import ssl
 import threading
 import urllib.request
 from dataclasses import dataclass, field
-from typing import Dict, List, Mapping, Optional, Tuple
+from typing import Any, BinaryIO, Dict, List, Mapping, Optional, Tuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
 USER_AGENT = "mooring-client"
@@ -120,13 +120,34 @@ class Connector:
 
 
 class _Response(http.client.HTTPResponse):
-    """The response after any informational ones, such as 103 of a proxy, of which `http.client` itself skips 100 only."""
+    """The response after any informational ones, such as 103 of a proxy, of which `http.client` itself skips 100 only.
+
+    Reading an incomplete body raises an error.
+    """
 
     def begin(self) -> None:
         super().begin()
         while 101 < self.status < 200:
             self.headers = None  # type: ignore[assignment]  # Otherwise `begin` would read nothing further.
             super().begin()
+        if self.chunked:
+            self.fp = _WholeLines(self.fp)  # type: ignore[assignment]
+
+
+class _WholeLines:
+    """A stream that ends with an error within a line: `http.client` itself accepts a chunked body whose last lines are cut."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def readline(self, limit: int) -> bytes:
+        line = self._stream.readline(limit)
+        if len(line) < limit and not line.endswith(b"\n"):
+            raise http.client.IncompleteRead(line)
+        return line
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def _connect(address: Tuple[str, int], timeout_seconds: float, *_: object) -> socket.socket:
