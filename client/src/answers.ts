@@ -1,6 +1,7 @@
 import { asObject, parseObject } from './json.js';
 import { LicenseProblem, ServiceUnreachable, type ClientAction, type FieldError } from './problem.js';
 import { isBusy } from './retry-after.js';
+import { isToken } from './state.js';
 import { parseTime } from './time.js';
 import type { Answer, NoAnswer } from './transport.js';
 
@@ -18,7 +19,6 @@ export interface Confirmation {
 export type Outcome =
   { kind: 'confirmed'; confirmation: Confirmation } | { kind: 'problem'; problem: LicenseProblem } | NoAnswer;
 
-const MAX_TOKEN_LENGTH = 2048;
 const ACTIONS: readonly string[] = ['retry', 'fix', 'reactivate', 'stop'];
 
 /**
@@ -68,7 +68,7 @@ function readConfirmation(answer: Answer): Confirmation | undefined {
   if (!body || !license) return undefined;
   const { token, offline_until, server_time, heartbeat_after_seconds } = body;
   const { expires_at } = license;
-  if (typeof token !== 'string' || token === '' || token.length > MAX_TOKEN_LENGTH) return undefined;
+  if (!isToken(token)) return undefined;
   const until = parseTime(offline_until);
   const serverTime = parseTime(server_time);
   if (until === undefined || serverTime === undefined || until <= serverTime) return undefined;

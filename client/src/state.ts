@@ -3,6 +3,8 @@ import type { StoredTime } from './seen-time.js';
 import type { CrashSignature } from './telemetry.js';
 import { parseTime } from './time.js';
 
+const MAX_TOKEN_LENGTH = 2048;
+
 /** What the user typed to activate. */
 export interface Activation {
   license_key: string;
@@ -114,12 +116,18 @@ export function parseState(text: string): State | undefined {
   };
 }
 
+/** Whether a value is the text of a token. The service refuses a request with any other value, also a request to replace it. */
+export function isToken(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_TOKEN_LENGTH;
+}
+
 function isLicense(value: unknown): value is StoredLicense {
   if (!isObject(value)) return false;
-  const hasTexts = ['license_key', 'email', 'token'].every((name) => typeof value[name] === 'string');
-  const { hostname_hint, offline_until, expires_at } = value;
+  const hasTexts = ['license_key', 'email'].every((name) => typeof value[name] === 'string');
+  const { token, hostname_hint, offline_until, expires_at } = value;
   return (
     hasTexts &&
+    isToken(token) &&
     (hostname_hint === null || typeof hostname_hint === 'string') &&
     isInstant(offline_until) &&
     (expires_at === null || isInstant(expires_at))

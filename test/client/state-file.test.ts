@@ -124,6 +124,8 @@ describe('the state file', () => {
       'a license without a token',
       JSON.stringify({ ...stateWith('x'), license: { license_key: KEY, email: EMAIL } }),
     ],
+    ['a license with an empty token', JSON.stringify(stateWith(''))],
+    ['a token longer than the service issues', JSON.stringify(stateWith('x'.repeat(2049)))],
     ['binary', '\0\0\0\0'],
   ])('that is damaged (%s) is an empty state, and is renamed to .broken', async (_, text) => {
     const file = join(temporaryFolder(), 'license.json');

@@ -8,6 +8,7 @@ from typing import Dict, List, Optional, Tuple, Union
 
 from .json_text import JsonObject, as_list, as_number, as_object, parse_object
 from .problem import ClientAction, FieldError, LicenseProblem, ServiceUnreachable
+from .state import as_token
 from .time_text import parse_time
 
 
@@ -60,7 +61,6 @@ A proxy in front of the service may answer with a body of its own.
 
 Outcome = Union[Confirmation, Refusal, NoAnswer]
 
-_MAX_TOKEN_LENGTH = 2048
 _ACTIONS: Dict[object, ClientAction] = {"retry": "retry", "fix": "fix", "reactivate": "reactivate", "stop": "stop"}
 _NOT_EXTRAS = {"type", "title", "status", "code", "client_action", "detail", "errors", "request_id"}
 
@@ -100,12 +100,10 @@ def _read_confirmation(answer: Answer) -> Optional[Confirmation]:
     license = as_object((body or {}).get("license"))
     if body is None or license is None or "expires_at" not in license:
         return None
-    token, offline_until, server_time = (body.get(name) for name in ("token", "offline_until", "server_time"))
+    token, offline_until, server_time = as_token(body.get("token")), body.get("offline_until"), body.get("server_time")
     expires_at = license["expires_at"]
     until, answered_at = parse_time(offline_until), parse_time(server_time)
-    if not isinstance(token, str) or not 0 < _utf16_length(token) <= _MAX_TOKEN_LENGTH:
-        return None
-    if until is None or answered_at is None or until <= answered_at:
+    if token is None or until is None or answered_at is None or until <= answered_at:
         return None
     if expires_at is not None and parse_time(expires_at) is None:
         return None
@@ -116,10 +114,6 @@ def _read_confirmation(answer: Answer) -> Optional[Confirmation]:
         heartbeat_after_seconds=as_number(body.get("heartbeat_after_seconds")),
         license_expires_at=None if expires_at is None else str(expires_at),
     )
-
-
-def _utf16_length(text: str) -> int:
-    return len(text) + sum(character > "\uffff" for character in text)
 
 
 def _read_problem(answer: Answer) -> Optional[LicenseProblem]:

@@ -10,6 +10,7 @@ from .time_text import parse_time
 
 _VERSION = 1
 _INFINITY = float("inf")
+_MAX_TOKEN_LENGTH = 2048
 
 
 @dataclass(frozen=True)
@@ -111,9 +112,18 @@ def highest_of(stored: Mapping[str, SeenSequence], seen: Mapping[str, SeenSequen
     return {**stored, **higher}
 
 
+def as_token(value: object) -> Optional[str]:
+    """The text of a token; None for any other value. The service refuses a request with one, also a request to replace it."""
+    return value if isinstance(value, str) and 0 < _utf16_length(value) <= _MAX_TOKEN_LENGTH else None
+
+
+def _utf16_length(text: str) -> int:
+    return len(text) + sum(character > "\uffff" for character in text)
+
+
 def _read_license(value: object) -> Optional[StoredLicense]:
     members = as_object(value) or {}
-    license_key, email, token = (_text(members.get(name)) for name in ("license_key", "email", "token"))
+    license_key, email, token = _text(members.get("license_key")), _text(members.get("email")), as_token(members.get("token"))
     # 0 takes the place of a missing member, which makes the license invalid; null does not.
     hostname_hint, offline_until = members.get("hostname_hint", 0), _time(members.get("offline_until"))
     expires_at = members.get("expires_at", 0)
