@@ -14,7 +14,9 @@ const OF_ONE_MACHINE: readonly string[] = ['binding_released', 'machine_limit_re
  * have stored it (docs/clients.md#what-a-stored-stop-stops).
  */
 export function appliesTo(stop: StoredStop, { license_key, mch, app_version }: Refused): boolean {
-  const isOther = (stored: string | undefined, own: string | undefined) => stored && own && stored !== own;
+  // The user can edit the file: what is no text, or an empty one, counts as missing.
+  const isOther = (stored: unknown, own: string | undefined) =>
+    typeof stored === 'string' && stored !== '' && own !== undefined && stored !== own;
   if (isOther(stop.license_key, license_key)) return false;
   if (OF_ONE_MACHINE.includes(stop.code)) return !isOther(stop.mch, mch);
   // An earlier client stored no version. The application that contained it was an earlier version than this one.

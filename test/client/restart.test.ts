@@ -323,6 +323,21 @@ describe('a stop in a file that two computers share', () => {
     expect((await computer.restart()).kind).toBe('stopped');
   });
 
+  test.each([5, '', null, { a: 1 }])(
+    'stops this computer if the license key and the machine in it are %j, which counts as missing',
+    async (value) => {
+      const computer = await Computer.activated();
+      computer.service.answer['/v1/heartbeat'] = () => problem(403, 'binding_released', 'stop');
+      await computer.client.heartbeatNow();
+      computer.service.disconnect();
+      for (const name of ['license_key', 'mch']) {
+        await computer.client.close();
+        await edit(computer, ({ stopped }) => Object.assign(stopped!, { [name]: value }));
+        expect((await computer.open()).kind).toBe('stopped');
+      }
+    },
+  );
+
   test.each(['the machine that stopped', 'this machine'])(
     'stops this computer if the id of %s could not be read',
     async (name) => {

@@ -23,9 +23,10 @@ from mooring_client.state_file import FileStorage
 from mooring_client.store import Store
 
 LICENSE = StoredLicense("MOOR_E6S7-Z8KJ-TB3R-QKX6", "buyer@example.com", None, "t.o.k", "2026-11-27T13:00:00Z", None)
+STOP = StoredStop("license_refunded", "It was refunded.", {"seats": 3, "more": [None, {"a": "b"}]}, "K", "m", "3.1.0")
 FULL = State(
     license=LICENSE,
-    stopped=StoredStop("license_refunded", "It was refunded.", {"seats": 3, "more": [None, {"a": "b"}]}, "K", "m", "3.1.0"),
+    stopped=STOP,
     time=StoredTime("2026-11-20T13:00:00.000Z", 1.5),
     crash={"crash_kind": "native"},
     sequences={"key": SeenSequence(42, "5a" * 32)},
@@ -94,6 +95,14 @@ class Format(unittest.TestCase):
         """A damaged time, crash or sequence is replaced, and the license is still read."""
         members = {**json.loads(format_state(FULL)), "time": {"highest_seen": 7}, "crash": [], "sequences": {"key": 7}}
         self.assertEqual(parse_state(json.dumps(members)), State(license=FULL.license, stopped=FULL.stopped))
+
+    def test_a_stop_whose_license_or_machine_is_no_text(self) -> None:
+        """It counts as missing, and so does an empty text; the stop is still read."""
+        for value in (5, "", None, ["K"]):
+            members = json.loads(format_state(FULL))
+            members["stopped"]["license_key"] = members["stopped"]["mch"] = value
+            read = parse_state(json.dumps(members))
+            self.assertEqual(read and read.stopped, replace(STOP, license_key=None, mch=None), value)
 
     def test_a_number_of_any_length(self) -> None:
         """An edited file may have one in place of any number. The license is still read, and no start fails."""

@@ -139,7 +139,9 @@ def _read_stop(value: object) -> Optional[StoredStop]:
     code, detail, extras = _text(members.get("code")), _text(members.get("detail")), as_object(members.get("extras"))
     if code is None or detail is None or extras is None:
         return None
-    return StoredStop(code, detail, extras, *(_text(members.get(name)) for name in ("license_key", "mch", "app_version")))
+    # An empty text counts as missing.
+    refused = (_text(members.get(name)) or None for name in ("license_key", "mch", "app_version"))
+    return StoredStop(code, detail, extras, *refused)
 
 
 def _read_time(value: object) -> StoredTime:
