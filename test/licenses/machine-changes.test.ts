@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { KeyRing } from '../../src/keys/tokens/key-ring.js';
 import { revokeKey, rotateKeys } from '../../src/keys/tokens/rotation.js';
+import { RetentionService } from '../../src/retention/retention.service.js';
 import { at, DAY, Computer, HOUR, MINUTE, START } from '../client/harness.js';
 import { ConnectedComputer } from '../client/connected-computer.js';
 import { AUDIT_CONTEXT, machineId, Service } from '../support/harness.js';
@@ -255,6 +256,17 @@ describe('a backup of the state file is restored', () => {
     expect(backup.client.status).toMatchObject({ kind: 'stopped', reason: 'binding_released' });
     expect(backup.calls).toEqual(['/v1/heartbeat 403']);
     expect(await activeMachines(license)).toEqual([]);
+  });
+
+  test('a machine whose released activation was deleted by retention, and that learned of the release only then, activates itself', async () => {
+    const { license, computer } = await activatedComputer(2);
+    const backup = await computer.copyTo('the first hardware');
+    await release((await activeMachines(license))[0]!.id);
+    service.clock.set(new Date(START + 400 * DAY));
+    await service.app.get(RetentionService).run();
+    backup.time.wall += 400 * DAY;
+    expect((await backup.open()).kind).toBe('running');
+    expect(backup.calls).toEqual(['/v1/heartbeat 403', '/v1/activate 201']);
   });
 });
 
