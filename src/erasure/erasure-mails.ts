@@ -23,8 +23,8 @@ export class ErasureMails implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.jobs.register(ERASURE_TASK, async ({ erasure_id, language }) =>
-      this.erasures.runQueued(erasure_id!, language),
+    this.jobs.register(ERASURE_TASK, async ({ erasure_id, ...origin }) =>
+      this.erasures.runQueued(erasure_id!, origin),
     );
     this.mail.register('erasure_requested', (id, language) => this.composeRequested(id, language));
     this.mail.register('erasure_receipt', (id, language) => this.composeReceipt(id, language));

@@ -42,6 +42,14 @@ export const ERASURE_TASK = 'erasure';
 /** The delay after which a job that found the time uncertain is tried again. */
 const TIME_UNCERTAIN_RETRY_MS = 10 * 60_000;
 
+/** What the job of a request knows of those who asked. */
+interface JobOrigin {
+  /** Of the holder's page, for the receipt. */
+  readonly language?: string | undefined;
+  /** `staff` if they made the request, or made that of a holder due at once; otherwise absent. */
+  readonly asked_by?: string | undefined;
+}
+
 /**
  * Erasure requests: creates, cancels and carries them out, and repeats them after the restore of a backup.
  * The file is long, because these operations share the same state changes.
@@ -110,9 +118,7 @@ export class ErasureService {
     const { id, runs_at: requestRunsAt } = request;
     // The job of a due request gets no time, so that the clock of the database cannot delay it.
     const runAt = requestRunsAt > now ? requestRunsAt : undefined;
-    // Staff give no language. The job of a request that waits already has the language of its holder's page.
-    const earlierLanguage = await removeJob(manager, id);
-    await queueErasure(manager, id, language ?? earlierLanguage, runAt);
+    await queueErasure(manager, id, { language, asked_by: audit && 'staff' }, runAt);
     if (audit)
       await recordAudit(manager, audit, { action: 'erasure.request', change: { erasure_id: id }, at: now });
     // If a request waited already, no mail is sent: it was sent before, or staff made that request, which is due at once.
@@ -178,10 +184,12 @@ export class ErasureService {
 
   /**
    * Carries a request out for its job. The job of a holder's request is queued again if the request is not due or the
-   * time is uncertain. The request of staff is carried out at once.
+   * time is uncertain. A request that staff made, or made due at once, is carried out at once.
    */
-  async runQueued(id: string, language?: string): Promise<void> {
-    const isPostponed = await this.dataSource.transaction((manager) => this.postpone(manager, id, language));
+  async runQueued(id: string, { language, asked_by }: JobOrigin): Promise<void> {
+    const isPostponed =
+      asked_by !== 'staff' &&
+      (await this.dataSource.transaction((manager) => this.postpone(manager, id, language)));
     if (!isPostponed) await this.run(id);
   }
 
@@ -191,7 +199,7 @@ export class ErasureService {
    */
   private async postpone(manager: EntityManager, id: string, language?: string): Promise<boolean> {
     // The lock prevents a concurrent cancellation from leaving a job without a waiting request.
-    const sql = `select runs_at from erasure_request where id = $1 and asked_by = 'holder' and ${IS_WAITING} for update`;
+    const sql = `select runs_at from erasure_request where id = $1 and ${IS_WAITING} for update`;
     const request = await queryRow<Pick<ErasureRow, 'runs_at'>>(manager, sql, [id]);
     if (!request) return false;
     const now = this.clock.now();
@@ -201,7 +209,7 @@ export class ErasureService {
     // The queue uses the clock of the database. A job that is added under the key of a running job does not replace that job.
     const delayMs = isCertain ? remainingMs : TIME_UNCERTAIN_RETRY_MS;
     const runAt = new Date((await databaseTime(manager)).getTime() + delayMs);
-    await queueErasure(manager, id, language, runAt);
+    await queueErasure(manager, id, { language }, runAt);
     return true;
   }
 
@@ -333,7 +341,7 @@ export class ErasureService {
       [id, at, result],
     );
     // The job has the language of the page on which the holder requested the erasure, also if another caller carries it out.
-    const language = await removeJob(manager, id);
+    const { language } = await removeJob(manager, id);
     await enqueueMail(manager, 'erasure_receipt', id, at, { to: email, language });
   }
 
@@ -350,20 +358,29 @@ const toRowIds = (erased: readonly ErasedIds[]): RowIds => ({
 
 const toJobKey = (id: string) => `erasure ${id}`;
 
-/** Removes the job of a request, if there is one. @returns the language in it, if it has one */
-async function removeJob(manager: EntityManager, id: string): Promise<string | undefined> {
-  const sql = "select payload ->> 'language' as language from graphile_worker.remove_job($1)";
-  const { language } = await queryOne<{ language: string | null }>(manager, sql, [toJobKey(id)]);
-  return language ?? undefined;
+/** Removes the job of a request, if there is one. @returns its payload */
+async function removeJob(manager: EntityManager, id: string): Promise<JobOrigin> {
+  const sql = 'select payload from graphile_worker.remove_job($1)';
+  const { payload } = await queryOne<{ payload: JobOrigin | null }>(manager, sql, [toJobKey(id)]);
+  return payload ?? {};
 }
 
-/** Queues the job of a request, in place of an earlier one. @param language of the receipt */
+/**
+ * Queues the job of a request, in place of an earlier one. It keeps the language of the earlier one if none is given, as by staff,
+ * and it runs at once if staff asked for it or for the earlier one.
+ */
 async function queueErasure(
   manager: EntityManager,
   id: string,
-  language: string | undefined,
+  origin: JobOrigin,
   runAt: Date | undefined,
 ): Promise<void> {
-  const payload = { erasure_id: id, ...(language !== undefined && { language }) };
-  await addJob(manager, ERASURE_TASK, payload, { key: toJobKey(id), runAt });
+  const earlier = await removeJob(manager, id);
+  const language = origin.language ?? earlier.language;
+  const asked_by = origin.asked_by ?? earlier.asked_by;
+  const payload = { erasure_id: id, language, asked_by };
+  await addJob(manager, ERASURE_TASK, payload, {
+    key: toJobKey(id),
+    runAt: asked_by === 'staff' ? undefined : runAt,
+  });
 }

@@ -1,8 +1,11 @@
 import { queryOne } from '../database/sql.js';
 import { EntityManager } from 'typeorm';
 
-/** The payload of a job: ids of rows and the language of a mail, and no secrets or personal data. */
-export type JobPayload = Readonly<Record<string, string>>;
+/**
+ * The payload of a job: ids of rows, the language of a mail and which side asked, and no secrets or personal data. A member that is
+ * undefined is left out.
+ */
+export type JobPayload = Readonly<Record<string, string | undefined>>;
 
 interface JobOptions {
   /** A waiting job with the same key is replaced. A running one goes on, but loses its key and is not tried again. */

@@ -3,8 +3,9 @@ import { DAY_MS } from '../../src/core/clock.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { findRequest, waitUntilCarriedOut, makeDue, waitForJobs } from './harness.js';
 import { until } from '../support/until.js';
-import { Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, Service } from '../support/harness.js';
 import { OpenTransaction } from '../support/open-transaction.js';
+import { withTableLock } from '../support/tables.js';
 
 const ADA = 'ada@example.com';
 
@@ -97,7 +98,7 @@ test('a cancelled request has no job, even if its job runs during the cancellati
   // The job waits for the row that is being cancelled.
   const cancel = 'update erasure_request set email = null, cancelled_at = now() where id = $1';
   const cancellation = await OpenTransaction.begin(service, cancel, [other.id]);
-  const runningJob = erasures.runQueued(other.id);
+  const runningJob = erasures.runQueued(other.id, {});
   await cancellation.untilWaiting();
   await cancellation.query(`select graphile_worker.remove_job('erasure ' || $1)`, [other.id]);
   await cancellation.commit();
@@ -111,6 +112,50 @@ test('a request of staff makes the job of a holder’s waiting request due at on
   const { id } = await erasures.request(ADA);
   await erasures.request(ADA, { actor: 'grace', reason: 'asked by letter' });
   await waitUntilCarriedOut(service, id);
+  expect(await emailOf()).toBeNull();
+});
+
+test('while the clocks differ, a request of staff has a holder’s waiting request carried out, also if the holder repeats it', async () => {
+  const { id } = await erasures.request(ADA);
+  const agrees = jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);
+  try {
+    // The lock delays the erasure, so that the request still waits when the holder repeats it.
+    await withTableLock(service, 'license', async () => {
+      await erasures.request(ADA, AUDIT_CONTEXT);
+      agrees.mockReturnValueOnce(true);
+      await erasures.request(ADA);
+    });
+    await waitUntilCarriedOut(service, id);
+  } finally {
+    agrees.mockRestore();
+  }
+  expect(await emailOf()).toBeNull();
+});
+
+test('a request of staff through an instance whose clock is ahead has a holder’s request carried out at once, also if the holder repeats it', async () => {
+  const { id } = await erasures.request(ADA);
+  const ahead = new Date(service.clock.now().getTime() + 3_000_000);
+  await withTableLock(service, 'license', async () => {
+    jest.spyOn(service.clock, 'now').mockReturnValueOnce(ahead);
+    await erasures.request(ADA, AUDIT_CONTEXT);
+    await erasures.request(ADA);
+  });
+  await waitUntilCarriedOut(service, id);
+  expect(await emailOf()).toBeNull();
+});
+
+test('a request of staff stays due at once if the job of the holder’s request runs meanwhile and is enqueued again', async () => {
+  const { id } = await erasures.request(ADA);
+  const agrees = jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);
+  try {
+    await withTableLock(service, 'license', async () => {
+      await erasures.request(ADA, AUDIT_CONTEXT);
+      await erasures.runQueued(id, {});
+    });
+    await waitUntilCarriedOut(service, id);
+  } finally {
+    agrees.mockRestore();
+  }
   expect(await emailOf()).toBeNull();
 });
 

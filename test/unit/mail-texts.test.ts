@@ -333,7 +333,7 @@ describe('the mails about an erasure', () => {
   test('are registered with the job that carries out a request', async () => {
     const mails = new Mails([]);
     const calls: unknown[] = [];
-    let work: ((payload: { erasure_id?: string; language?: string }) => Promise<unknown>) | undefined;
+    let work: ((payload: Readonly<Record<string, string>>) => Promise<unknown>) | undefined;
     const erasures = {
       runQueued: async (...parameters: unknown[]) => void calls.push(...parameters),
     } as unknown as ErasureService;
@@ -344,8 +344,8 @@ describe('the mails about an erasure', () => {
       },
     } as unknown as JobWorker;
     new ErasureMails(erasures, mails.dataSource, mails.mail, jobs, config).onModuleInit();
-    await work!({ erasure_id: ID, language: 'de' });
+    await work!({ erasure_id: ID, language: 'de', asked_by: 'staff' });
     expect([...mails.kinds]).toEqual(['erasure_requested', 'erasure_receipt']);
-    expect(calls).toEqual(['erasure', ID, 'de']);
+    expect(calls).toEqual(['erasure', ID, { language: 'de', asked_by: 'staff' }]);
   });
 });
