@@ -1,5 +1,7 @@
+import { CLOCK_TOLERANCE_MS } from '../core/clock.js';
 import { execute } from '../database/sql.js';
 import { EntityManager } from 'typeorm';
+import type { License } from './license.entity.js';
 
 /**
  * An SQL condition: an event happened after the license got its current e-mail address. Earlier events concern a former
@@ -7,6 +9,17 @@ import { EntityManager } from 'typeorm';
  * @param at the column with the time of the event; the license has the alias `l`
  */
 export const sinceCurrentHolder = (at: string): string => `coalesce(${at} > l.email_since, true)`;
+
+/**
+ * Returns the time to store for an event under a lock of its license: `at`, or the first moment of the current holder if that is
+ * later, because the clocks of two instances differ. With `at`, the holder would not learn of the event (`sinceCurrentHolder`). If
+ * it is over an hour later, a clock was wrong when the license got its address, and the time stays `at` (docs/decisions/0015).
+ */
+export function timeUnderCurrentHolder({ email_since }: Pick<License, 'email_since'>, at: Date): Date {
+  const firstMoment = (email_since?.getTime() ?? -Infinity) + 1;
+  const laterMs = firstMoment - at.getTime();
+  return laterMs > 0 && laterMs <= CLOCK_TOLERANCE_MS ? new Date(firstMoment) : at;
+}
 
 /**
  * Deletes the sign-in codes of an address that a license had, if no license and no purchase has it any more: an erasure of the new

@@ -63,7 +63,7 @@ export class ReleaseDecisions {
     return this.dataSource.transaction(async (manager) => {
       const { license_id } = await findRequest(manager, id);
       // The license is locked before its activation, as for each release. The request is read again under the lock.
-      await lockLicense(manager, license_id);
+      const license = await lockLicense(manager, license_id);
       const request = await findRequest(manager, id);
       if (request.decision)
         return { release_request: decisionView(id, request.decision, request.decided_at!), was_open: false };
@@ -74,7 +74,7 @@ export class ReleaseDecisions {
       const change = { release_request_id: id, activation_id, decision };
       await recordAudit(manager, audit, { action: 'release_request.decide', license_id, change, at });
       if (decision === 'release')
-        await this.releases.releaseLocked(manager, { id: activation_id, license_id }, audit, language);
+        await this.releases.releaseLocked(manager, activation_id, license, audit, language);
       // An activation that has ended meanwhile needs no mail.
       else if (request.is_active) await enqueueMail(manager, 'release_declined', id, at, { language });
       return { release_request: decisionView(id, decision, at), was_open: true };

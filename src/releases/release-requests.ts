@@ -2,7 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { Clock } from '../core/clock.js';
-import { execute, queryRow } from '../database/sql.js';
+import { queryRow } from '../database/sql.js';
+import { timeUnderCurrentHolder } from '../licenses/former-holder.js';
+import type { License } from '../licenses/license.entity.js';
 import { enqueueMail } from '../mail/mail.service.js';
 
 export const DECISIONS = ['release', 'decline'] as const;
@@ -29,23 +31,24 @@ export class ReleaseRequests {
     language?: string,
   ): Promise<void> {
     const id = uuidv7();
-    const now = this.clock.now();
     await this.dataSource.transaction(async (manager) => {
       // The license is locked before its activation, as for each release: the opposite order could deadlock.
-      await execute(
+      const license = await queryRow<Pick<License, 'email_since'>>(
         manager,
-        `select 1 from license l join activation a on a.license_id = l.id where a.id = $1 for share of l`,
+        `select l.email_since from license l join activation a on a.license_id = l.id where a.id = $1 for share of l`,
         [activationId],
       );
+      if (!license) return;
+      const at = timeUnderCurrentHolder(license, this.clock.now());
       const created = await queryRow<{ id: string }>(
         manager,
         `insert into release_request (id, activation_id, reason, asked_at, language)
          select $1, a.id, $3, $4, $6 from activation a join license l on l.id = a.license_id
          where a.id = $2 and a.ended_at is null and l.email = coalesce($5, l.email) for share of a
          on conflict (activation_id) where decided_at is null do nothing returning id`,
-        [id, activationId, reason, now, email, language],
+        [id, activationId, reason, at, email, language],
       );
-      if (created) await enqueueMail(manager, 'release_requested', id, now, { language });
+      if (created) await enqueueMail(manager, 'release_requested', id, at, { language });
     });
   }
 }

@@ -7,6 +7,7 @@ import { Config } from '../core/config.js';
 import { execute } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
 import { enqueueReleaseMail } from '../licenses/license-mails.js';
+import { timeUnderCurrentHolder } from '../licenses/former-holder.js';
 import { License } from '../licenses/license.entity.js';
 import { endChangedAt } from '../licenses/license.rules.js';
 import { lockLicense } from '../licenses/licenses.service.js';
@@ -39,8 +40,8 @@ export class ReleaseService {
 
   /** Releases an activation for staff. @throws Problem `not_found` */
   async release(id: string, audit: AuditContext): Promise<ReleaseResult> {
-    return this.withLockedLicense(id, (manager, activation) =>
-      this.releaseLocked(manager, activation, audit),
+    return this.withLockedLicense(id, (manager, _activation, license) =>
+      this.releaseLocked(manager, id, license, audit),
     );
   }
 
@@ -54,7 +55,7 @@ export class ReleaseService {
     return this.withLockedLicense(id, async (manager, activation, license) => {
       if (license.email !== email || isOfFormerHolder(activation, license)) throwNotFound();
       if (activation.ended_at) return;
-      const at = this.clock.now();
+      const at = timeUnderCurrentHolder(license, this.clock.now());
       // The releases are counted under the lock, so that concurrent releases count each other.
       const released = await countSelfReleases(manager, activation.license_id, at);
       if (released >= this.config.selfReleasesPerYear) throw problem('release_needs_support');
@@ -94,17 +95,18 @@ export class ReleaseService {
    */
   async releaseLocked(
     manager: EntityManager,
-    { id, license_id }: Pick<Activation, 'id' | 'license_id'>,
+    id: string,
+    license: License,
     audit: AuditContext,
     language?: string,
   ): Promise<void> {
-    const at = this.clock.now();
+    const at = timeUnderCurrentHolder(license, this.clock.now());
     if (!(await endActivation(manager, id, { ended_at: at, released_by_holder: false }))) return;
     // An open request is decided by the release.
     const requestLanguage = await decideOpenRequest(manager, id, 'release', at);
     await enqueueReleaseMail(manager, id, at, language ?? requestLanguage);
     const change = { activation_id: id };
-    await recordAudit(manager, audit, { action: 'activation.release', license_id, change, at });
+    await recordAudit(manager, audit, { action: 'activation.release', license_id: license.id, change, at });
   }
 }
 

@@ -4,9 +4,10 @@ import { findLicenses } from '../../src/activation/license-overview.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
+import { countSelfReleases } from '../../src/releases/self-releases.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
-import { erase, formsOfMachine, sell } from '../erasure/harness.js';
+import { erase, formsOfMachine, outbox, sell, waitForJobs } from '../erasure/harness.js';
 import { AUDIT_CONTEXT, machineId, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { Browser } from './harness.js';
@@ -30,7 +31,9 @@ let license: { license_id: string; license_key: string };
 let active: { id: string; token: string };
 let ended: string[];
 beforeAll(async () => {
-  service = await Service.start({ environment: { DEFAULT_MACHINES_PER_LICENSE: '3' } });
+  service = await Service.start({
+    environment: { DEFAULT_MACHINES_PER_LICENSE: '3', SELF_RELEASES_PER_YEAR: '1' },
+  });
   const licenses = service.app.get(LicensesService);
   const license_id = await sell(service, ADA, 'txn_1');
   license = { license_id, license_key: (await licenses.currentKey(license_id))! };
@@ -147,6 +150,62 @@ test('a release request in a session by key is not stored if the license gets an
   expect((await request).status).toBe(202);
   const stored = 'select 1 from release_request where activation_id = $1';
   expect(await service.sql(stored, [json.activation.id])).toEqual([]);
+});
+
+/** Issues a license with an active machine, whose address is changed by an instance whose clock is ahead by `aheadMs`. */
+async function changeAddressAhead(next: string, aheadMs: number): Promise<string> {
+  const issued = await service.issue({ email: 'earlier@leak.example' });
+  const { json } = await service.activate(issued);
+  service.clock.advance(aheadMs);
+  await service.setLicense(issued.license_id, { email: next });
+  service.clock.advance(-aheadMs);
+  return json.activation.id;
+}
+
+/** Reads the subjects of all mails to an address, in the order of the alphabet. */
+async function subjectsTo(email: string): Promise<string[]> {
+  await waitForJobs(service, 'mail_%');
+  const mails = (await outbox(service)).filter(({ to }) => to === email);
+  return mails.map(({ subject }) => subject).toSorted();
+}
+
+test('events of the new holder are mailed and shown, also if the clock of their instance is behind the change of the address', async () => {
+  const email = 'later@example.com';
+  const id = await changeAddressAhead(email, 5_000);
+  const requests = service.app.get(ReleaseRequests);
+  await requests.create(id, 'Sold', email);
+  const find = 'select id from release_request where activation_id = $1';
+  const [request] = await service.sql<{ id: string }>(find, [id]);
+  // A mail that is sent only after the next step would not say that the machine stays active.
+  await waitForJobs(service, 'mail_%');
+  await service.app.get(ReleaseDecisions).decide(request!.id, 'decline', AUDIT_CONTEXT);
+  await waitForJobs(service, 'mail_%');
+  await service.app.get(ReleaseService).release(id, AUDIT_CONTEXT);
+  expect(await subjectsTo(email)).toEqual([
+    'A machine stays on your license for com.example.app',
+    'A machine was released from your license for com.example.app',
+    'The e-mail address of your license for com.example.app has changed',
+    'You asked to release a machine from your license for com.example.app',
+  ]);
+  const { json } = await (await new Browser(service).signInByCode(email)).call('GET', '/export');
+  expect(json.licenses[0].activations).toMatchObject([{ id, release_requests: [{ reason: 'Sold' }] }]);
+  expect(json.licenses[0].history).toMatchObject([{ action: 'activation.release' }]);
+});
+
+test('a release by the new holder through an instance whose clock is behind the change of the address counts and is mailed', async () => {
+  const email = 'releases@example.com';
+  const id = await changeAddressAhead(email, HOUR_MS - 1);
+  const { activation } = await service.app.get(ReleaseService).releaseForHolder(id, email);
+  expect(await subjectsTo(email)).toContain('A machine was released from your license for com.example.app');
+  expect(
+    await countSelfReleases(service.app.get(DataSource), activation.license_id, service.clock.now()),
+  ).toBe(1);
+});
+
+test('if the change of the address is over an hour ahead, a release keeps its own time', async () => {
+  const id = await changeAddressAhead('wrong@example.com', HOUR_MS);
+  const { activation } = await service.app.get(ReleaseService).release(id, AUDIT_CONTEXT);
+  expect(activation.ended_at).toEqual(service.clock.now());
 });
 
 test('a change of the address ends the codes of the earlier one, which an erasure could not find', async () => {

@@ -146,6 +146,9 @@ export const selfReleasesLeft = (license: License, now: number) =>
       !isOfFormerHolder(license, activation),
   ).length;
 
+/** A time as responses show it. */
+export const inSeconds = (at: number): number => Math.floor(at / 1000) * 1000;
+
 /** Whether an activation had already ended when the license got its present address. */
 export const isOfFormerHolder = ({ email_since }: License, { ended }: Activation): boolean =>
   ended !== null && email_since !== null && ended.at <= email_since;

@@ -7,6 +7,7 @@ import {
   RETENTION_RULES,
   findRefusal,
   refusedOutcome,
+  inSeconds,
   isOfFormerHolder,
   selfReleasesLeft,
   statusOf,
@@ -177,9 +178,20 @@ function isKnown(license: License, { generation, email, machine }: CommandOf<'ac
 /** Whether staff do not find the license, because it is not issued yet or already deleted. */
 const isUnknown = ({ is_issued, is_deleted }: License): boolean => !is_issued || is_deleted;
 
-/** The time of a change, which is not before any existing activation, even if the clocks of two instances differ. */
+/** The time of a change, which is not before any event of an activation, even if the clocks of two instances differ. */
 const afterActivations = ({ activations }: License, now: number): number =>
-  Math.max(now, ...activations.map(({ activated_at }) => activated_at));
+  Math.max(
+    now,
+    ...activations.flatMap(({ activated_at, ended, requests }) => [
+      activated_at,
+      ended?.at ?? 0,
+      ...requests.map(({ at }) => at),
+    ]),
+  );
+
+/** The time of an event of the present holder, which is after the change of the address, also in the same moment. */
+const afterNewAddress = ({ email_since }: License, now: number): number =>
+  Math.max(now, (email_since ?? 0) + 1);
 
 function changeLicense({ license, now }: StepContext, { terms }: CommandOf<'change-license'>): Outcome {
   if (isUnknown(license)) return refusedOutcome('not_found', 404, 'fix');
@@ -218,10 +230,10 @@ function heartbeat(
   return findRefusal(license, activation, app_version, now) ?? { result: '200', ...members };
 }
 
-function release({ now }: StepContext, activation: Activation): Outcome {
+function release({ license, now }: StepContext, activation: Activation): Outcome {
   const open = openRequestOf(activation);
   if (!activation.ended && open) Object.assign(open, { decision: 'release', decided_at: now });
-  return endAsReleased(activation, now);
+  return endAsReleased(activation, afterNewAddress(license, now));
 }
 
 function selfRelease(
@@ -238,7 +250,7 @@ function selfRelease(
     activation.released_by_holder = true;
     activation.requests = activation.requests.filter(({ decision }) => decision !== null);
   }
-  return endAsReleased(activation, now);
+  return endAsReleased(activation, afterNewAddress(license, now));
 }
 
 function requestRelease(
@@ -249,12 +261,16 @@ function requestRelease(
   const refusal = refuseUnlessHolder(context, email);
   if (refusal) return refusal;
   if (!activation.ended && !openRequestOf(activation))
-    activation.requests.push({ at: context.now, decision: null, decided_at: null });
+    activation.requests.push({
+      at: afterNewAddress(context.license, context.now),
+      decision: null,
+      decided_at: null,
+    });
   return { result: '202' };
 }
 
 function decide(
-  { now }: StepContext,
+  { license, now }: StepContext,
   { requestIndex, decision }: CommandOf<'decide'>,
   activation: Activation,
 ): Outcome {
@@ -262,7 +278,7 @@ function decide(
   if (!request) return refusedOutcome('not_found', 404, 'fix');
   if (request.decision === null) {
     Object.assign(request, { decision, decided_at: now });
-    if (decision === 'release') endActivation(activation, now, 'released');
+    if (decision === 'release') endActivation(activation, afterNewAddress(license, now), 'released');
   }
   return { result: '200', decision: request.decision, decided_at: request.decided_at };
 }
@@ -272,7 +288,7 @@ const openRequestOf = ({ requests }: Activation) => requests.find(({ decision })
 /** Ends an activation, unless it has ended already. @returns the response, which says how and when it ended */
 function endAsReleased(activation: Activation, now: number): Outcome {
   endActivation(activation, now, 'released');
-  return { result: '200', state: activation.ended!.reason, ended_at: activation.ended!.at };
+  return { result: '200', state: activation.ended!.reason, ended_at: inSeconds(activation.ended!.at) };
 }
 
 /** Returns the refusal of a request from a session of this address, if the license does not belong to it. */
