@@ -82,6 +82,20 @@ test('a long list is filtered, sorted and read page by page, by keyboard, and go
   await page.getByRole('table', { name: '50 of 81 licenses' }).waitFor();
 });
 
+test('if the license gets another address between two pages, the next page says so, and leads to the first page', async () => {
+  const id = await issueMany('sells@example.com', 60);
+  const page = await openAs(browser, origin, service, 'support', `#holder/${id}`);
+  await page.getByRole('table', { name: '50 of 60 licenses' }).waitFor();
+  await service.setLicense(id, { email: 'buys@example.com' });
+  await page.getByRole('link', { name: 'Next page' }).click();
+  await page.getByText('This page is no longer in the list.').waitFor();
+  expect(await button(page, 'Try again').count()).toBe(0);
+  await browser.expectAccessibleLayout(page);
+  await page.getByRole('link', { name: 'First page' }).click();
+  await title(page, 'Licenses of buys@example.com').waitFor();
+  await page.getByRole('table', { name: '1 license' }).waitFor();
+});
+
 test('a long address with an ampersand is shown in full, and does not widen the page', async () => {
   const email = `b&email${'w'.repeat(50)}@${'w'.repeat(60)}.${'x'.repeat(60)}.example`;
   const { license_id } = await service.issue({ email });

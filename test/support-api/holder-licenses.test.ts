@@ -158,6 +158,27 @@ test('a license that is issued or erased between two pages neither repeats nor h
   expect(second.licenses).toEqual(licenses.slice(50, 100));
 });
 
+test('if the license that names the holder gets another address, the next page is refused, and that of another license of the holder is not', async () => {
+  const id = await insertHolderWithLicenses('former@example.com', 120);
+  const { licenses, next_cursor } = (await list(id)).json;
+  const other: string = licenses.find((license: ListedLicense) => license.id !== id).id;
+  // The first address has no time of its change, the second one has.
+  for (const email of ['present@example.com', 'next@example.com']) {
+    const before = (await list(id)).json.next_cursor;
+    service.clock.advance(1);
+    await service.setLicense(id, { email });
+    const { status, json } = await list(id, `?cursor=${before}`);
+    expect([status, json.code, json.errors]).toEqual([
+      422,
+      'invalid_request',
+      [{ pointer: '/cursor', detail: 'must be the next_cursor of a page of this holder' }],
+    ]);
+    await insertHolderWithLicenses(email, 60);
+  }
+  expect((await list(other, `?cursor=${next_cursor}`)).json.licenses).toHaveLength(50);
+  expect((await readAll(id, 'sort=issued')).sizes).toEqual([50, 11]);
+});
+
 test('SQL and licenseStatus() agree on the status, for each status set by staff and each state of the purchase', async () => {
   const staff: StaffStatus[] = ['active', 'suspended', 'revoked'];
   const purchase: (PurchaseState | null)[] = [null, 'paid', 'disputed', 'dispute_won', 'refunded'];

@@ -274,6 +274,7 @@ export const messages = {
     keyboardHint: 'By keyboard: J and K go through the rows, Enter opens one.',
     next: 'Next page',
     first: 'First page',
+    pageGone: 'This page is no longer in the list. The license may have another e-mail address now.',
   },
   machines: {
     title: 'Machines',

@@ -7,7 +7,7 @@ import {
   type LicenseView,
 } from '../../activation/license-overview.js';
 import { queryRows } from '../../database/sql.js';
-import { problem } from '../../http/problems/problem.js';
+import { invalidMembers, problem } from '../../http/problems/problem.js';
 import type { LicenseStatus } from '../../licenses/license.rules.js';
 import { LICENSE_STATUS } from '../../licenses/license-status.js';
 
@@ -29,6 +29,11 @@ export interface LicensePosition {
   /** As text, as the driver returns it: a number is not exact to the microsecond for a distant expiry. */
   readonly sort_key: string;
   readonly id: string;
+  /**
+   * When the license that names the holder got its address, in milliseconds; undefined if it has had it since its issue. If the license
+   * gets another address, it names another holder, whose list the position is not in.
+   */
+  readonly address_since?: number | undefined;
 }
 
 /** A page of the licenses of one holder. */
@@ -62,18 +67,19 @@ const SELECT_PAGE = `
     where $4::numeric is null or sort_key > $4 or (sort_key = $4 and id < $5::uuid)
     order by sort_key, id desc limit ${PAGE_SIZE + 1}
   )
-  select (select email from license where id = $1) as holder_email, status_counts.counts, page.*,
+  select named.email as holder_email, named.email_since as holder_email_since, status_counts.counts, page.*,
     (select count(*)::integer from activation where license_id = page.id and ended_at is null) as machines_in_use
   from (
     select json_object_agg(status, licenses) as counts
     from (select status, count(*)::integer as licenses from with_status group by status) by_status
-  ) status_counts left join page on true
+  ) status_counts left join license named on named.id = $1 left join page on true
   order by page.sort_key, page.id desc`;
 
 const NO_COUNTS = { active: 0, suspended: 0, revoked: 0, refunded: 0 } satisfies HolderLicenses['counts'];
 
 type PageRow = LicenseRow & {
   readonly holder_email: string;
+  readonly holder_email_since: Date | null;
   /** Null if there is no such license, or if it has no e-mail address. */
   readonly counts: Partial<HolderLicenses['counts']> | null;
   readonly machines_in_use: number;
@@ -84,7 +90,8 @@ type PageRow = LicenseRow & {
  * Reads one page of the licenses of a holder, with keyset pagination: a license that is issued between two requests does not shift
  * the pages.
  * @param id the id of any license of the holder. The URLs of the API and of the page must not contain the e-mail address.
- * @throws Problem `not_found` if there is no such license, or if its address is not known
+ * @throws Problem `not_found` if there is no such license, or if its address is not known; `invalid_request` if it has got another
+ *   address since the page before
  */
 export async function readHolderLicenses(
   dataSource: DataSource,
@@ -99,8 +106,11 @@ export async function readHolderLicenses(
     cursor?.sort_key ?? null,
     cursor?.id ?? null,
   ]);
-  const { holder_email, counts } = rows[0]!;
+  const { holder_email, holder_email_since, counts } = rows[0]!;
   if (!counts) throw problem('not_found');
+  const address_since = holder_email_since?.getTime();
+  if (cursor && cursor.address_since !== address_since)
+    throw invalidMembers({ cursor: 'must be the next_cursor of a page of this holder' });
   // Without a license on the page, the row has only the counts.
   const found = rows.filter((row) => row.id !== null);
   const shown = found.slice(0, PAGE_SIZE);
@@ -109,6 +119,7 @@ export async function readHolderLicenses(
     email: holder_email,
     counts: { ...NO_COUNTS, ...counts },
     licenses: shown.map((row) => toLicenseSummary(row, row.machines_in_use)),
-    nextCursor: last && found.length > PAGE_SIZE ? { sort_key: last.sort_key, id: last.id } : null,
+    nextCursor:
+      last && found.length > PAGE_SIZE ? { sort_key: last.sort_key, id: last.id, address_since } : null,
   };
 }

@@ -1,5 +1,7 @@
 import { useEffect } from 'preact/hooks';
+import { ApiError } from '../../shared/api/api.js';
 import { moveFocus } from '../../shared/notices/announcer.js';
+import { Notice } from '../../shared/notices/notice.js';
 import { Choice } from '../../shared/forms/choice.js';
 import { formatNumber, plural } from '../../shared/dates/dates.js';
 import { fill, t, UntrustedText } from '../../shared/texts/text.js';
@@ -26,6 +28,9 @@ interface Props {
 export function HolderView({ id, list }: Props) {
   const load = useLoad<HolderLicensesPage>(holderPath(id, list));
   useRowShortcuts();
+  const firstPage = holderHref(id, { ...list, cursor: '' });
+  // The service refuses the cursor once the license has another address.
+  const isPageGone = list.cursor !== '' && load.error instanceof ApiError && load.error.status === 422;
   const show = (change: Partial<LicenseListQuery>) =>
     (location.hash = holderHref(id, { ...list, cursor: '', ...change }));
   useEffect(() => {
@@ -59,29 +64,36 @@ export function HolderView({ id, list }: Props) {
       <p class="unseen" role="status">
         {load.data && captionOf(load.data, list)}
       </p>
-      <Loaded load={load} loadingText={texts.waiting} notFoundText={texts.notFound}>
-        {(page) => (
-          <>
-            <HolderFacts page={page} />
-            {page.licenses.length === 0 ? (
-              <p>{texts.none}</p>
-            ) : (
-              <>
-                <HolderTable caption={captionOf(page, list)} licenses={page.licenses} />
-                <p class="quiet small keyboard-hint">{texts.keyboardHint}</p>
-              </>
-            )}
-            <p class="actions">
-              {list.cursor && <a href={holderHref(id, { ...list, cursor: '' })}>{texts.first}</a>}
-              {page.next_cursor && (
-                <a href={holderHref(id, { ...list, cursor: page.next_cursor })} rel="next">
-                  {texts.next}
-                </a>
+      {isPageGone ? (
+        <Notice kind="warning">
+          <p>{texts.pageGone}</p>
+          <a href={firstPage}>{texts.first}</a>
+        </Notice>
+      ) : (
+        <Loaded load={load} loadingText={texts.waiting} notFoundText={texts.notFound}>
+          {(page) => (
+            <>
+              <HolderFacts page={page} />
+              {page.licenses.length === 0 ? (
+                <p>{texts.none}</p>
+              ) : (
+                <>
+                  <HolderTable caption={captionOf(page, list)} licenses={page.licenses} />
+                  <p class="quiet small keyboard-hint">{texts.keyboardHint}</p>
+                </>
               )}
-            </p>
-          </>
-        )}
-      </Loaded>
+              <p class="actions">
+                {list.cursor && <a href={firstPage}>{texts.first}</a>}
+                {page.next_cursor && (
+                  <a href={holderHref(id, { ...list, cursor: page.next_cursor })} rel="next">
+                    {texts.next}
+                  </a>
+                )}
+              </p>
+            </>
+          )}
+        </Loaded>
+      )}
     </div>
   );
 }
