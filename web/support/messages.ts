@@ -343,6 +343,7 @@ export const messages = {
       release: '{machine} was not released. {problem}',
       decline: 'The request to release {machine} was not declined. {problem}',
     },
+    unanswered: 'No answer: {machine} may have been released.',
     wasOffline: 'This device was offline.',
     some: {
       release: { one: 'Released {done} of # machine.', other: 'Released {done} of # machines.' },

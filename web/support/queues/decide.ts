@@ -87,7 +87,7 @@ function prepare(targets: readonly Target[], decision: Decision, reason: string)
   async function report(): Promise<boolean> {
     const ids = idsOf(targets);
     const restoreFocus = keepRowFocus();
-    if (outcomes.length > 0) await reloadViews(ids);
+    if (outcomes.length > 0 || failures.some(({ error }) => isUnanswered(error))) await reloadViews(ids);
     setRowStates(ids, undefined);
     // Only the person who decided sees what failed and the reason, which another one who has signed in since must not see.
     if (staff === staffId())
@@ -135,8 +135,9 @@ function failureText(
   outcomes: readonly Outcome[],
   error: unknown,
 ): string {
-  if (targets.length === 1)
-    return t(texts.failed[decision], { machine: namesOf(targets), problem: explain(error) });
+  const machine = namesOf(targets);
+  if (targets.length === 1 && isUnanswered(error)) return t(texts.unanswered, { machine });
+  if (targets.length === 1) return t(texts.failed[decision], { machine, problem: explain(error) });
   const failed = targets.length - outcomes.length;
   return `${countText(targets, decision, outcomes)} ${plural(failed, texts.someFailed)}`;
 }
@@ -150,6 +151,9 @@ function countText(targets: readonly Target[], decision: Decision, outcomes: rea
 }
 
 const isOfAnotherPerson = (error: unknown) => error instanceof ApiError && error.code === 'another_person';
+
+/** Whether the request may have been carried out: only the answer may have been lost. A single decline is not reported, but thrown. */
+const isUnanswered = (error: unknown) => error instanceof ServiceUnavailable && !isOffline(error);
 
 const idsOf = (targets: readonly Target[]) => targets.map(({ activation }) => activation.id);
 
