@@ -58,7 +58,7 @@ export function staffCommands(staff: Command): void {
     .argument('<email>', 'the e-mail address of the owner', parseEmail)
     .description('create a bearer token for a script; it has the role of its owner')
     .action(token);
-  staff.command('tokens').description('list the valid tokens').action(tokens);
+  staff.command('tokens').description('list the unexpired tokens').action(tokens);
   staff
     .command('revoke-token')
     .argument('<id>', "the token's id, as `staff tokens` prints it")
@@ -106,17 +106,17 @@ async function token(email: string, _options: unknown, command: Command): Promis
 }
 
 async function tokens(_options: unknown, command: Command): Promise<void> {
-  const valid = await withTokens((staffTokens) => staffTokens.list());
+  const unexpired = await withTokens((staffTokens) => staffTokens.list());
   const head = ['Id', 'Owner', 'Role', 'Created', 'Expires'];
-  const rows = valid.map(({ id, email, role, created_at, expires_at }) => [
+  const rows = unexpired.map(({ id, email, role, created_at, expires_at }) => [
     id,
     email,
     role,
     created_at,
     expires_at,
   ]);
-  const values = valid.map((each) => withIdName('token', each));
-  print(command, values, valid.length > 0 ? aligned([head, ...rows]) : 'There are no valid tokens.');
+  const values = unexpired.map((each) => withIdName('token', each));
+  print(command, values, unexpired.length > 0 ? aligned([head, ...rows]) : 'There are no valid tokens.');
 }
 
 async function revokeToken(id: string, _options: unknown, command: Command): Promise<void> {
