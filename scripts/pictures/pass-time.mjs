@@ -16,7 +16,9 @@ const PAST_TIMES = {
   staff: ['created_at'],
   staff_token: ['created_at', 'expires_at'],
 };
-/** The action of audit events that keep their time: `publishVersions` dates publications to match the weekly counts of telemetry. */
+/**
+ * The action of audit events that keep their time: `publishVersions` dates publications to match the weekly counts of telemetry.
+ */
 const PUBLICATION = 'manifest.publish';
 
 /**

@@ -17,8 +17,8 @@ const orderingIdOf = (alias: string) =>
 
 // The first waiting event of each license, if it is due. The clock of the database measures the pauses, so that instances whose
 // clocks differ do not end each other's pauses. An attempt that would wait for over `pauseLimitMs` was planned while that clock was
-// ahead, so it is due as well. The lock lasts until the end of the transaction: other instances skip an event that is being sent, and do
-// not select the later ones of its license. If the instance is killed, its lock ends with its connection.
+// ahead, so it is due as well. The lock lasts until the end of the transaction: other instances skip an event that is being sent,
+// and do not select the later ones of its license. If the instance is killed, its lock ends with its connection.
 const CLAIM = `
   select position, id, type, data, occurred_at, attempts from outgoing_event e
   where ${IS_WAITING} and (next_attempt_at is null or next_attempt_at <= now()

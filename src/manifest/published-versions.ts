@@ -57,7 +57,9 @@ export class PublishedVersions {
     );
   }
 
-  /** The version that becomes live if `live` is withdrawn: the newest lower one that was live before and is not withdrawn itself. */
+  /**
+   * The version that becomes live if `live` is withdrawn: the newest lower one that was live before and is not withdrawn itself.
+   */
   newestBelow(live: string): PublishedVersion | undefined {
     return this.#offeredVersions().find(
       (known) => known.sequence > 0 && compareVersions(known.version, live) < 0,

@@ -53,8 +53,8 @@ export const TELEMETRY_FIELDS = {
     dimension: 'os_version',
     ...text({ mayContainVersion: true }),
   },
-  // `mac_model` and `soc_name` share a dimension: each model has a known chip, so with a table for each on the fleet page, the count
-  // of a model that is hidden there could be computed from the counts of the chips.
+  // `mac_model` and `soc_name` share a dimension: each model has a known chip, so with a table for each on the fleet page, the
+  // count of a model that is hidden there could be computed from the counts of the chips.
   mac_model: { meaning: 'Hardware model identifier', dimension: 'hardware', ...text() },
   arch: { meaning: 'CPU architecture', ...word() },
   cpu_cores: { meaning: 'CPU core count', ...count() },
@@ -127,8 +127,8 @@ export interface TelemetryReading {
 }
 
 /**
- * Reads each known member of a block, the object in the member `telemetry` of a heartbeat. It ignores unknown members and lists known
- * members with an invalid value.
+ * Reads each known member of a block, the object in the member `telemetry` of a heartbeat. It ignores unknown members and lists
+ * known members with an invalid value.
  */
 export function readTelemetry(block: Readonly<Record<string, unknown>>): TelemetryReading {
   const dropped: TelemetryName[] = [];
@@ -163,8 +163,8 @@ function word(): ValueRule {
 
 /**
  * `module.path.function:line`: ASCII identifiers, or a name such as `<lambda>` that Python gives to code without one. The
- * pattern excludes letters that are not ASCII, percent and other encodings, hyphens and IP addresses. A module can have the name `http`
- * or `data`, so a frame is tested against fewer patterns than a text.
+ * pattern excludes letters that are not ASCII, percent and other encodings, hyphens and IP addresses. A module can have the name
+ * `http` or `data`, so a frame is tested against fewer patterns than a text.
  */
 function frame(): ValueRule {
   return textWhere((value) => value.length <= 120 && FRAME.test(value) && !frameLooksPersonal(value));

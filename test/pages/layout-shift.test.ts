@@ -64,8 +64,8 @@ type Order = 'first' | 'last';
 
 /**
  * Delays each response, except documents and style sheets, until the page was painted without it. The responses (script files,
- * images, answers of the API) arrive one by one, in the order that `orderOf` returns. So neither the speed of the machine nor chance
- * decides what is painted.
+ * images, answers of the API) arrive one by one, in the order that `orderOf` returns. So neither the speed of the machine nor
+ * chance decides what is painted.
  */
 async function answerAfterPaint(page: Page, orderOf: () => Order): Promise<void> {
   const waiting: Route[] = [];

@@ -198,8 +198,8 @@ test('the attack works: it links nearly all activations to rows of an unprotecte
   expect(best(scoreActivationsOfRows(busy))).toBeGreaterThanOrEqual(NEARLY_ALL * CLIENTS);
 });
 
-// Until the retention run, the batches are in the inbox in the order of their arrival; here each row is a batch. The guarantee holds
-// after the run.
+// Until the retention run, the batches are in the inbox in the order of their arrival; here each row is a batch. The guarantee
+// holds after the run.
 test('on a quiet day the attack links rows before the retention run, and only by chance after it', async () => {
   const clients = await simulateQuietDay(real, '2026-11-23');
   const before = await collectEvidence(['activation', 'telemetry_inbox'], '2026-11-23', clients);

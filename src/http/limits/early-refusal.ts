@@ -20,9 +20,9 @@ interface EarlyRefusal {
 
 /**
  * While the service sheds load, refuses the heartbeats of new connections before Node parses them: this takes about a third of the
- * time of a refusal after the parser. Their connections are closed. Every other request goes to Node's own listener, with the bytes that were read. Only
- * requests that have arrived completely are refused, because the kernel resets a connection that is closed with unread bytes, and
- * the client would lose the response.
+ * time of a refusal after the parser. Their connections are closed. Every other request goes to Node's own listener, with the bytes
+ * that were read. Only requests that have arrived completely are refused, because the kernel resets a connection that is closed
+ * with unread bytes, and the client would lose the response.
  */
 export function refuseEarly(server: Server, { mayRefuse, refusal }: EarlyRefusal): void {
   const parsers = server.listeners('connection');

@@ -30,8 +30,8 @@ export interface LicensePosition {
   readonly sort_key: string;
   readonly id: string;
   /**
-   * When the license that names the holder got its address, in milliseconds; undefined if it has had it since its issue. If the license
-   * gets another address, it names another holder, whose list the position is not in.
+   * When the license that names the holder got its address, in milliseconds; undefined if it has had it since its issue. If the
+   * license gets another address, it names another holder, whose list the position is not in.
    */
   readonly address_since?: number | undefined;
 }

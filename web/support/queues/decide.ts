@@ -152,7 +152,9 @@ function countText(targets: readonly Target[], decision: Decision, outcomes: rea
 
 const isOfAnotherPerson = (error: unknown) => error instanceof ApiError && error.code === 'another_person';
 
-/** Whether the request may have been carried out: only the answer may have been lost. A single decline is not reported, but thrown. */
+/**
+ * Whether the request may have been carried out: only the answer may have been lost. A single decline is not reported, but thrown.
+ */
 const isUnanswered = (error: unknown) => error instanceof ServiceUnavailable && !isOffline(error);
 
 const idsOf = (targets: readonly Target[]) => targets.map(({ activation }) => activation.id);
