@@ -7,12 +7,16 @@ export type Environment = Readonly<Record<string, string | undefined>>;
  * together. Until then, the value of an invalid setting is undefined or its default, whatever its type says.
  */
 export class SettingsReader {
+  readonly #environment: Environment;
   readonly #errors: string[] = [];
 
-  constructor(private readonly environment: Environment) {}
+  // No parameter property, because test programs run this file uncompiled, and Node's type stripping does not support them.
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
 
   /** Returns the text of a setting; undefined if it is missing or blank. */
-  readonly text = (name: string): string | undefined => this.environment[name]?.trim() || undefined;
+  readonly text = (name: string): string | undefined => this.#environment[name]?.trim() || undefined;
 
   /** Returns the result of `read`. A ConfigError that it throws is kept for `throwErrors`. */
   check<T>(read: () => T): T {
