@@ -60,8 +60,12 @@ test('the message that the device is offline disappears with the next response',
   const page = await browser.openPage(origin, { now: NOW });
   await page.addInitScript("Object.defineProperty(navigator, 'onLine', { value: false })");
   await openByCode(page, origin, service, license.email);
+  const download = page.getByRole('button', { name: 'Download' });
+  // The pointer on the button loads a file, for which the page first asks whether the service answers. A later answer would remove
+  // the message.
+  await Promise.all([page.waitForResponse('**/on-demand-*.js'), download.hover()]);
   await page.route('**/portal/api/export', (route) => route.abort('internetdisconnected'));
-  await page.getByRole('button', { name: 'Download' }).click();
+  await download.click();
   const error = page.getByRole('alert').getByText('You are offline. Nothing is lost');
   await error.waitFor();
   await focusWindow(page);
