@@ -43,11 +43,13 @@ function encoderOf(url: string): Encode {
   const compressed = new Map<string, Promise<Buffer>>();
   return (encoding, text) => {
     const key = `${encoding} ${text}`;
-    const found = compressed.get(key) ?? ENCODERS[encoding](text, true);
-    compressed.set(key, found);
+    const earlier = compressed.get(key);
+    if (earlier) return earlier;
+    const made = ENCODERS[encoding](text, true);
+    compressed.set(key, made);
     // A failure is not kept: the next response compresses the text again.
-    found.catch(() => compressed.delete(key));
-    return found;
+    made.catch(() => compressed.delete(key));
+    return made;
   };
 }
 
