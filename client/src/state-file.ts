@@ -10,7 +10,7 @@ export interface StateStorage {
   read(): Promise<State | undefined>;
   /**
    * Stores the changed members of the state, or throws and keeps the previous state. Another process may have changed the other
-   * members since; `late` are those of the changed ones whose write failed before.
+   * members since; `late` are the changed ones whose write failed before.
    */
   write(state: State, changed: ReadonlySet<keyof State>, late: ReadonlySet<keyof State>): Promise<void>;
 }

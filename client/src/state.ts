@@ -66,7 +66,7 @@ type Names = ReadonlySet<keyof State>;
 /**
  * Returns the stored state with the members that this process has changed, without outdated ones. Sequences are combined by
  * `highestOf`.
- * @param late those of the changed members whose write failed before
+ * @param late the changed members whose write failed before
  */
 export function withChanges(stored: State, state: State, changed: Names, late: Names): State {
   const outdated = outdatedMembers(stored, state, (name) => changed.has(name) && !late.has(name));

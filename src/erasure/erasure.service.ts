@@ -42,7 +42,7 @@ export const ERASURE_TASK = 'erasure';
 /** The delay after which a job that found the time uncertain is tried again. */
 const TIME_UNCERTAIN_RETRY_MS = 10 * 60_000;
 
-/** What the job of a request knows of those who asked. */
+/** The origin of an erasure request, in the payload of its job. */
 interface JobOrigin {
   /** Of the holder's page, for the receipt. */
   readonly language?: string | undefined;

@@ -138,7 +138,7 @@ test.each([
 );
 
 test('a TOMBSTONE_FILE that cannot be written prevents no start, and is a warning and a line of the log', async () => {
-  // Nobody can create a file in this folder, not even root.
+  // No user can create a file in this folder, not even root.
   const TOMBSTONE_FILE = '/proc/sys/mooring/erased.txt';
   const other = await Service.start({ environment: { TOMBSTONE_FILE } });
   expect((await other.call('GET', '/health/ready')).json.warnings).toEqual([

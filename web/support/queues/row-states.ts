@@ -43,8 +43,8 @@ export function useRowStates(): ReadonlyMap<string, RowState> {
 export const isPending = (state: RowState | undefined): state is Decision => typeof state === 'string';
 
 /**
- * Calls `load` after decisions of staff were sent and at least one succeeded or got no answer, with the ids of the activations of
- * all of them, also of those that failed.
+ * Calls `load` after decisions of staff were sent and at least one succeeded or got no answer, with the ids of all their
+ * activations, also if a decision about one failed.
  */
 export function useOnDecided(load: (ids: readonly string[]) => Promise<unknown>): void {
   useEffect(() => {

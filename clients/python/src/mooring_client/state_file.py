@@ -31,7 +31,7 @@ class StateStorage(Protocol):
     def write(self, state: State, changed: AbstractSet[str], late: AbstractSet[str] = frozenset()) -> None:
         """Stores the changed members of the state. The other members may have been changed by another process since.
 
-        `late` are those of the changed members whose write failed before. Raises if the state cannot be stored; the previous one then remains.
+        `late` are the changed members whose write failed before. Raises if the state cannot be stored; the previous one then remains.
         """
         ...
 
