@@ -1,23 +1,20 @@
-import { characterCount, isStorableText } from '../core/text.js';
-import { isVersion } from '../keys/manifests/signed-manifest.js';
-import { frameLooksPersonal, looksPersonal } from './personal-data.js';
-
-/** A version, with or without a build part: `3.2.0`, `3.2.0+451`, `3.2.0 (451)`, `3.2.0-rc.1+451`, `3.2.0.dev0`. */
-const BUILD_VERSION = /^\d[0-9A-Za-z]*([.+-][0-9A-Za-z]+)*( ?\([0-9A-Za-z. ]{1,20}\))?$/;
-
-/** An identifier in source code, or the name that Python gives to code without one. */
-const IDENTIFIER = '(?:[A-Za-z_$][\\w$]*|<[a-z]{1,20}>)';
-const FRAME = new RegExp(`^${IDENTIFIER}(?:\\.${IDENTIFIER})*:\\d{1,9}$`);
-
-/** The column type of a field, and the function that returns the value to store, or undefined for an invalid value. */
-interface ValueRule {
-  readonly type: 'text' | 'integer';
-  readonly read: (value: unknown) => string | number | undefined;
-}
+import {
+  buildVersion,
+  count,
+  frame,
+  hex16,
+  oneOf,
+  text,
+  version,
+  word,
+  type ValueRule,
+} from './value-rules.js';
 
 interface TelemetryField extends ValueRule {
   /** The meaning of the field in docs/privacy.md and in the comments of its columns. */
   readonly meaning: string;
+  /** A valid value for docs/privacy.md and for tests. */
+  readonly example: string | number;
   /**
    * The dimension of the weekly counts (`fleet_cell.dimension`). Two fields with the same dimension are counted as
    * pairs.
@@ -29,17 +26,15 @@ interface TelemetryField extends ValueRule {
  * The closed list of telemetry fields (docs/privacy.md#telemetry). A member that is not listed is never stored.
  *
  * The insert, the weekly counts (`DIMENSIONS`), the fleet queries and docs/privacy.md are created from this table, and the
- * statements that empty the inbox name no field. A new field is added in eight places:
+ * statements that empty the inbox name no field. A new field is added in six places:
  *
  * 1. this table;
  * 2. a migration: the column and its comment in `telemetry_inbox`, `telemetry_inbox_draining` (both `set statistics 0`) and
  *    `telemetry`;
  * 3. docs/openapi.yaml: the schema `Telemetry` and the values of `dropped`;
- * 4. docs/clients.md: the table of members;
- * 5. client/src/telemetry.ts: the type and its check;
- * 6. clients/python/src/mooring_client/telemetry.py: the same;
- * 7. test/vectors/telemetry.json: a block that is stored with the field;
- * 8. src/languages/descriptions/: its meaning in each language, for the privacy page.
+ * 4. client/src/telemetry.ts: the type and its check;
+ * 5. clients/python/src/mooring_client/telemetry.py: the same;
+ * 6. src/languages/descriptions/: its meaning in each language, for the privacy page.
  *
  * Then `npm run docs:privacy` writes docs/privacy.md. A field with a `dimension` is shown to staff, and so it also needs
  * the schema `FleetWeek` in docs/openapi.yaml, `npm run docs:api-types`, its counts in web/support/fleet/counts.ts, and the title
@@ -47,59 +42,93 @@ interface TelemetryField extends ValueRule {
  * test/telemetry/fields.test.ts names each place that is missing.
  */
 export const TELEMETRY_FIELDS = {
-  app_version: { meaning: 'Application version', dimension: 'app_version', ...version(isVersion) },
+  app_version: {
+    meaning: 'Application version',
+    example: '3.2.0',
+    dimension: 'app_version',
+    ...version(),
+  },
   os_version: {
     meaning: 'Operating-system name and version',
+    example: 'macOS 26.1',
     dimension: 'os_version',
     ...text({ mayContainVersion: true }),
   },
   // `mac_model` and `soc_name` share a dimension: each model has a known chip, so with a table for each on the fleet page, the
   // count of a model that is hidden there could be computed from the counts of the chips.
-  mac_model: { meaning: 'Hardware model identifier', dimension: 'hardware', ...text() },
-  arch: { meaning: 'CPU architecture', ...word() },
-  cpu_cores: { meaning: 'CPU core count', ...count() },
-  ram_gb_bucket: { meaning: 'Memory size bucket in GB', dimension: 'ram_gb_bucket', ...text() },
-  camera_count: { meaning: 'Count of cameras, never anything about them', ...count() },
-  detector_type: { meaning: 'Detector backend type', ...word() },
-  uptime_hours: { meaning: 'Uptime in hours', ...count() },
-  crash_count_since_last: { meaning: 'Crashes since the previous heartbeat', ...count() },
-  soc_name: { meaning: 'Name of the system-on-chip', dimension: 'hardware', ...text() },
+  mac_model: { meaning: 'Hardware model identifier', example: 'Mac16,10', dimension: 'hardware', ...text() },
+  arch: { meaning: 'CPU architecture', example: 'arm64', ...word() },
+  cpu_cores: { meaning: 'CPU core count', example: 10, ...count() },
+  ram_gb_bucket: {
+    meaning: 'Memory size bucket in GB',
+    example: '16',
+    dimension: 'ram_gb_bucket',
+    ...text(),
+  },
+  camera_count: { meaning: 'Count of cameras, never anything about them', example: 4, ...count() },
+  detector_type: { meaning: 'Detector backend type', example: 'coreml', ...word() },
+  uptime_hours: { meaning: 'Uptime in hours', example: 30, ...count() },
+  crash_count_since_last: { meaning: 'Crashes since the previous heartbeat', example: 1, ...count() },
+  soc_name: { meaning: 'Name of the system-on-chip', example: 'Apple M4', dimension: 'hardware', ...text() },
   detector_compute: {
     meaning: 'The compute target configured: ane or gpu',
+    example: 'ane',
     dimension: 'detector_compute',
     ...oneOf('ane', 'gpu'),
   },
-  recent_inference_ms: { meaning: 'Most recent detector latency in milliseconds', ...count() },
+  recent_inference_ms: { meaning: 'Most recent detector latency in milliseconds', example: 9, ...count() },
   detector_compute_units_resolved: {
     meaning: 'Which compute units the detector actually got',
+    example: 'ane',
     dimension: 'detector_compute',
     ...word(),
   },
   unlock_retry_outcome: {
     meaning: 'Whether the launch-time license check had to retry, and how it ended',
+    example: 'not_needed',
     ...word(),
   },
   crash_kind: {
     meaning: 'After a crash: native, python or unknown',
+    example: 'native',
     ...oneOf('native', 'python', 'unknown'),
   },
-  crash_signal: { meaning: 'After a native crash: the OS signal name', ...text() },
-  crash_label: { meaning: 'After a crash: faulting binary or exception type', ...text() },
+  crash_signal: { meaning: 'After a native crash: the OS signal name', example: 'SIGSEGV', ...text() },
+  crash_label: {
+    meaning: 'After a crash: faulting binary or exception type',
+    example: 'libexample.dylib',
+    ...text(),
+  },
   crash_frame: {
     meaning: 'After a crash: application-relative frame, module.path.function:line',
+    example: 'detector.engine.run:214',
     ...frame(),
   },
-  crash_sig: { meaning: 'After a crash: 16 hex digits, equal for similar crashes', ...hex16() },
+  crash_sig: {
+    meaning: 'After a crash: 16 hex digits, equal for similar crashes',
+    example: '0123456789abcdef',
+    ...hex16(),
+  },
   crash_uptime_secs: {
     meaning: 'After a crash: seconds from the start of the application to the crash',
+    example: 4000,
     ...count(),
   },
-  crash_frame_source: { meaning: 'After a crash: which rule picked the frame', ...word() },
+  crash_frame_source: {
+    meaning: 'After a crash: which rule picked the frame',
+    example: 'faulting-thread',
+    ...word(),
+  },
   crash_app_version: {
     meaning: 'After a crash: the build whose line numbers the frame belongs to',
-    ...version((value) => BUILD_VERSION.test(value) && !looksPersonal(value, { mayContainVersion: true })),
+    example: '3.2.0.118',
+    ...buildVersion(),
   },
-  crash_abort_reason: { meaning: 'After an abort: its known category, never the message', ...word() },
+  crash_abort_reason: {
+    meaning: 'After an abort: its known category, never the message',
+    example: 'fork-safety',
+    ...word(),
+  },
 } as const satisfies Record<string, TelemetryField>;
 
 export type TelemetryName = keyof typeof TELEMETRY_FIELDS;
@@ -139,53 +168,4 @@ export function readTelemetry(block: Readonly<Record<string, unknown>>): Telemet
     return value ?? null;
   });
   return { values, dropped };
-}
-
-/** A count, up to the largest value of PostgreSQL's type integer. */
-function count(): ValueRule {
-  const isCount = (value: unknown): value is number =>
-    Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 0x7fff_ffff;
-  return { type: 'integer', read: (value) => (isCount(value) ? value : undefined) };
-}
-
-function text({ mayContainVersion = false } = {}): ValueRule {
-  return textWhere(
-    (value) =>
-      characterCount(value) <= 120 && value.trim() !== '' && !looksPersonal(value, { mayContainVersion }),
-  );
-}
-
-/** One word, for enumerations whose values are not listed here. */
-function word(): ValueRule {
-  const shape = /^[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}$/;
-  return textWhere((value) => shape.test(value) && !looksPersonal(value));
-}
-
-/**
- * `module.path.function:line`: ASCII identifiers, or a name such as `<lambda>` that Python gives to code without one. The
- * pattern excludes letters that are not ASCII, percent and other encodings, hyphens and IP addresses. A module can have the name
- * `http` or `data`, so a frame is tested against fewer patterns than a text.
- */
-function frame(): ValueRule {
-  return textWhere((value) => value.length <= 120 && FRAME.test(value) && !frameLooksPersonal(value));
-}
-
-function version(rule: (value: string) => boolean): ValueRule {
-  return textWhere((value) => value.length <= 32 && rule(value));
-}
-
-function oneOf(...allowed: string[]): ValueRule {
-  return textWhere((value) => allowed.includes(value));
-}
-
-/** The hash that groups crashes, stored in lower case. */
-function hex16(): ValueRule {
-  const read = (value: unknown) =>
-    typeof value === 'string' && /^[0-9a-f]{16}$/i.test(value) ? value.toLowerCase() : undefined;
-  return { type: 'text', read };
-}
-
-function textWhere(rule: (value: string) => boolean): ValueRule {
-  const isText = (value: unknown): value is string => typeof value === 'string' && isStorableText(value);
-  return { type: 'text', read: (value) => (isText(value) && rule(value) ? value : undefined) };
 }

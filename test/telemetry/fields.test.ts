@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { DIMENSIONS, TELEMETRY_FIELDS, TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
 import { readOpenApi } from '../support/http/openapi.js';
-import { EVERY_FIELD } from './every-field.js';
 
 /*
  * A telemetry field is named in each place that the comment of TELEMETRY_FIELDS lists. A failure names the field and the
@@ -23,7 +22,6 @@ const migrations = readdirSync(new URL('../../migrations/', import.meta.url))
   .join('\n');
 const client = read('client/src/telemetry.ts');
 const pythonClient = read('clients/python/src/mooring_client/telemetry.py');
-const clients = read('docs/clients.md');
 const privacy = read('docs/privacy.md');
 const counts = read('web/support/fleet/counts.ts');
 const languages = readdirSync(new URL('../../src/languages/descriptions/', import.meta.url));
@@ -38,13 +36,10 @@ const PLACES: Record<string, (field: Field) => boolean> = {
     migrations.includes(`comment on column telemetry_inbox.${name} is '${meaning}.';`),
   'docs/openapi.yaml: Telemetry': ([name]) => name in schemas['Telemetry']!.properties,
   'docs/openapi.yaml: dropped': ([name]) => dropped.items.enum.includes(name),
-  'docs/clients.md: the table of members': ([name]) =>
-    clients.split('\n').some((line) => line.startsWith('|') && line.includes(`\`${name}\``)),
   'client/src/telemetry.ts: the type': ([name]) => new RegExp(`^  ${name}\\?: .+;$`, 'm').test(client),
   'client/src/telemetry.ts: the check': ([name]) => new RegExp(`^  ${name}: is\\w+,$`, 'm').test(client),
   'clients/python/src/mooring_client/telemetry.py: the table': ([name]) =>
     new RegExp(`^    "${name}": \\w+,$`, 'm').test(pythonClient),
-  'test/vectors/telemetry.json: the case with every field': ([name]) => name in EVERY_FIELD,
   ...Object.fromEntries(
     languages.map((file) => {
       const path = `src/languages/descriptions/${file}`;
@@ -86,11 +81,10 @@ test('a field that no place names is reported for each place', () => {
   expect(missingStaffPlaces('planted_field', 'planted')).toEqual(Object.keys(STAFF_PLACES));
 });
 
-test('docs/openapi.yaml, the clients and the vectors name no field that TELEMETRY_FIELDS lacks', () => {
+test('docs/openapi.yaml and the clients name no field that TELEMETRY_FIELDS lacks', () => {
   const known = [...TELEMETRY_NAMES].toSorted();
   expect(Object.keys(schemas['Telemetry']!.properties).toSorted()).toEqual(known);
   expect(dropped.items.enum.toSorted()).toEqual(known);
-  expect(Object.keys(EVERY_FIELD).toSorted()).toEqual(known);
   expect([...client.matchAll(/^ {2}(\w+)\?: /gm)].map(([, name]) => name!).toSorted()).toEqual(known);
   expect([...pythonClient.matchAll(/^ {4}"(\w+)": /gm)].map(([, name]) => name!).toSorted()).toEqual(known);
 });

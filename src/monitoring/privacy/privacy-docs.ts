@@ -7,9 +7,10 @@ import { formatPeriod } from './privacy-data.js';
  * @param taxRetentionYears the default of the setting
  */
 export function privacyTables(taxRetentionYears: number): Record<string, string> {
-  const fields = Object.entries(TELEMETRY_FIELDS).map(([name, { type, meaning }]) => [
+  const fields = Object.entries(TELEMETRY_FIELDS).map(([name, { shape, example, meaning }]) => [
     `\`${name}\``,
-    type,
+    shape,
+    `\`${JSON.stringify(example)}\``,
     meaning,
   ]);
   const rules = createRetentionPolicy({ taxRetentionYears }).map(({ table, description, period, months }) => [
@@ -20,7 +21,7 @@ export function privacyTables(taxRetentionYears: number): Record<string, string>
   const exceptions = Object.entries(EXEMPT_TABLES).map(([table, why]) => [`\`${table}\``, why]);
   const dimensions = Object.values(DIMENSIONS).map((names) => `- \`${names.join('` with `')}\``);
   return {
-    fields: table(['field', 'type', 'meaning'], fields),
+    fields: table(['field', 'value', 'example', 'meaning'], fields),
     dimensions: dimensions.join('\n'),
     retention: table(['table', 'what', 'kept'], rules),
     exceptions: table(['table', 'why'], exceptions),
