@@ -1,5 +1,5 @@
-// Makes exports in the formats that the vendors document (docs/operations/license-import.md), from a seed.
-// The file is long, because it has the columns of each vendor.
+// Makes exports in the formats that the systems document (docs/operations/license-import.md), from a seed.
+// The file is long, because it has the columns of each system.
 import { Random } from '../../test/client/random.ts';
 
 /** The moment to which the ages of the licenses refer; every purchase is before it, and every coming expiry long after it. */
@@ -19,42 +19,42 @@ const KINDS = [
 
 /**
  * Makes an export.
- * @param {'lemonsqueezy' | 'gumroad' | 'paddle' | 'keygen'} vendor
+ * @param {'lemonsqueezy' | 'gumroad' | 'paddle' | 'keygen'} system
  * @param {{ rows: number, seed: number }} size `rows` is the number of licenses. Gumroad's export has
  *   further rows, which are no licenses
  * @typedef {{ key: string, email: string, transaction: string | null, becomes: string }} ExportedLicense
  * @returns {{ text: string, extension: string, licenses: ExportedLicense[] }}
  *   the file, and its licenses with the status that each becomes
  */
-export function makeExport(vendor, { rows, seed }) {
+export function makeExport(system, { rows, seed }) {
   const random = new Random(seed);
-  const sales = Array.from({ length: rows }, (_, i) => sale(vendor, i, random));
+  const sales = Array.from({ length: rows }, (_, i) => sale(system, i, random));
   // The two keys of an order are refunded together.
   for (let i = 6; i < rows; i += 7) {
     const { kind, expiresAt } = sales[i - 1];
     Object.assign(sales[i], { kind, expiresAt });
   }
-  const { text, extension } = FORMATS[vendor](sales, random);
+  const { text, extension } = FORMATS[system](sales, random);
   return {
     text,
     extension,
     licenses: sales.map(({ key, email, transaction, kind }) => ({
       key,
       email,
-      transaction: vendor === 'keygen' ? null : String(transaction),
-      becomes: becomesOf(vendor, kind),
+      transaction: system === 'keygen' ? null : String(transaction),
+      becomes: becomesOf(system, kind),
     })),
   };
 }
 
 /** The status that a license gets. Paddle's export has no kinds, and Keygen's does not say that a license was refunded. */
-function becomesOf(vendor, kind) {
-  if (vendor === 'paddle') return 'active';
-  if (vendor === 'keygen' && kind === 'refunded') return 'suspended';
+function becomesOf(system, kind) {
+  if (system === 'paddle') return 'active';
+  if (system === 'keygen' && kind === 'refunded') return 'suspended';
   return KINDS.find(([name]) => name === kind)[2];
 }
 
-function sale(vendor, i, random) {
+function sale(system, i, random) {
   const kind = kindOf(random.below(100));
   const purchasedAt = NOW - random.below(1500 * 24) * 3_600_000;
   const expiresAt =
@@ -67,9 +67,9 @@ function sale(vendor, i, random) {
   const order = i % 7 === 6 ? i - 1 : i;
   return {
     kind,
-    key: KEYS[vendor](random),
-    email: `buyer${order}.${vendor}@example.com`,
-    transaction: TRANSACTIONS[vendor](order),
+    key: KEYS[system](random),
+    email: `buyer${order}.${system}@example.com`,
+    transaction: TRANSACTIONS[system](order),
     purchasedAt: new Date(purchasedAt),
     expiresAt: expiresAt === null ? null : new Date(expiresAt),
     limit: random.below(4) === 0 ? null : 1 + random.below(5),

@@ -1,4 +1,4 @@
-// Measures license import: npm run bench:import [-- --rows N] [--kill-rows N] [--seed N] [--write]. Of each vendor, one export is
+// Measures license import: npm run bench:import [-- --rows N] [--kill-rows N] [--seed N] [--write]. Of each system, one export is
 // imported in one run, and another one in runs that are killed and started again. Then the holder of each
 // license of the second export signs in by the previous key.
 import { option, parseWholeNumbers, readOptions } from '../command.mjs';
@@ -20,15 +20,15 @@ function parseOptions() {
 }
 
 async function measureAll({ url, folder, processes, progress }, { rows, killRows, seed }) {
-  const { importKilled, importOnce, signInAll, VENDORS } = await import('./steps.mjs');
+  const { importKilled, importOnce, signInAll, SYSTEMS } = await import('./steps.mjs');
   progress(`seed ${seed}`);
   const context = { url, folder, progress, processes };
-  const vendors = [];
-  for (const vendor of VENDORS) {
-    const once = await importOnce(context, vendor, { rows, seed });
-    const killed = await importKilled(context, vendor, { rows: killRows, seed: seed + 1 });
+  const systems = [];
+  for (const system of SYSTEMS) {
+    const once = await importOnce(context, system, { rows, seed });
+    const killed = await importKilled(context, system, { rows: killRows, seed: seed + 1 });
     const signIns = await signInAll(context, killed);
-    vendors.push({ vendor, once, killed, signIns });
+    systems.push({ system, once, killed, signIns });
   }
-  return { version: await postgresVersion(url), vendors };
+  return { version: await postgresVersion(url), systems };
 }

@@ -1,20 +1,20 @@
 import { formatBytes, formatCount, formatTime, describeMachine, sum, table } from '../measure.mjs';
 
 /** Makes the page of results. */
-export function report({ version, vendors }, { rows, killRows, seed }) {
+export function report({ version, systems }, { rows, killRows, seed }) {
   return `# License import
 
 ${describeMachine(version)}
 
 \`npm run bench:import -- --rows ${rows} --kill-rows ${killRows} --seed ${seed}\` makes the exports from the
-seed in the formats that the vendors document ([license import](../../docs/operations/license-import.md)).
+seed in the formats that the systems document ([license import](../../docs/operations/license-import.md)).
 
 ## One run
 
 ${table([
   ['export', 'rows', 'file', 'time', 'rows a minute', 'peak memory', 'mails queued'],
-  ...vendors.map(({ vendor, once }) => [
-    vendor,
+  ...systems.map(({ system, once }) => [
+    system,
     formatCount(once.rows),
     formatBytes(once.bytes),
     formatTime(once.ms),
@@ -35,8 +35,8 @@ case, and the address. A tenth of the keys was also tried with another address, 
 
 ${table([
   ['export', 'rows', 'kills', 'licenses stored at the kills', 'lost', 'twice', 'sign-ins', 'refused'],
-  ...vendors.map(({ vendor, killed, signIns }) => [
-    vendor,
+  ...systems.map(({ system, killed, signIns }) => [
+    system,
     formatCount(killed.licenses.length),
     String(killed.stored.length),
     killed.stored.map(formatCount).join(', '),
@@ -47,7 +47,7 @@ ${table([
   ]),
 ])}
 
-In all, there were ${formatCount(sum(vendors.map(({ signIns }) => signIns.signedIn)))} sign-ins. The bench fails if a license is missing or
+In all, there were ${formatCount(sum(systems.map(({ signIns }) => signIns.signedIn)))} sign-ins. The bench fails if a license is missing or
 stored twice, has another status, or is active and has no mail or more than one.
 `;
 }

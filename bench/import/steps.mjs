@@ -11,7 +11,7 @@ import { node24, root, ScriptError } from '../../scripts/prepare.mjs';
 import { endProcess } from '../load/processes.mjs';
 import { makeExport } from './exports.mjs';
 
-export const VENDORS = ['lemonsqueezy', 'gumroad', 'paddle', 'keygen'];
+export const SYSTEMS = ['lemonsqueezy', 'gumroad', 'paddle', 'keygen'];
 /** How many sign-ins are in progress at once. */
 const CONCURRENCY = 8;
 /** How many times an import is killed, at most; the run after the last kill ends by itself. */
@@ -25,48 +25,48 @@ const KILL_WITHIN_MS = { batch: 400, start: 3_000 };
 const WATCH_INTERVAL_MS = 20;
 
 /** Imports an export in one run. @returns the size of the file, the time, the peak of the memory, and the report of the command */
-export async function importOnce(context, vendor, size) {
-  const database = await newDatabase(context, `once_${vendor}`);
-  const { file, licenses } = writeExport(context, vendor, size, 'once');
-  const run = await startImport(database, vendor, file);
+export async function importOnce(context, system, size) {
+  const database = await newDatabase(context, `once_${system}`);
+  const { file, licenses } = writeExport(context, system, size, 'once');
+  const run = await startImport(database, system, file);
   const result = await run.ended;
   if (result.code !== 0)
-    throw new ScriptError(`the import of ${vendor} ended with ${result.code}: ${result.stderr}`);
-  context.progress(`${vendor}: ${licenses.length} rows in ${Math.round(result.ms)} ms`);
+    throw new ScriptError(`the import of ${system} ended with ${result.code}: ${result.stderr}`);
+  context.progress(`${system}: ${licenses.length} rows in ${Math.round(result.ms)} ms`);
   await check(database, licenses);
   return { rows: licenses.length, bytes: statSync(file).size, ...result };
 }
 
 /** Imports an export while the command is killed at random moments and started again. */
-export async function importKilled(context, vendor, size) {
-  const database = await newDatabase(context, `killed_${vendor}`);
-  const { file, licenses } = writeExport(context, vendor, size, 'killed');
+export async function importKilled(context, system, size) {
+  const database = await newDatabase(context, `killed_${system}`);
+  const { file, licenses } = writeExport(context, system, size, 'killed');
   const random = new Random(size.seed);
   const stored = [];
   while (stored.length < KILLS) {
-    const run = await startImport(database, vendor, file);
+    const run = await startImport(database, system, file);
     const isEarly = stored.length % 4 === 0;
     if (!isEarly) await untilMoreThan(stored.at(-1) ?? 0, database, run.child);
     await pause(random.below(isEarly ? KILL_WITHIN_MS.start : KILL_WITHIN_MS.batch));
     run.child.kill('SIGKILL');
     const { code, stderr } = await run.ended;
     if (code === 0) break;
-    if (code !== null) throw new ScriptError(`the import of ${vendor} ended with ${code}: ${stderr}`);
+    if (code !== null) throw new ScriptError(`the import of ${system} ended with ${code}: ${stderr}`);
     stored.push(await countLicenses(database));
   }
   await (
-    await startImport(database, vendor, file)
+    await startImport(database, system, file)
   ).ended;
-  const { report } = await (await startImport(database, vendor, file)).ended;
+  const { report } = await (await startImport(database, system, file)).ended;
   if (report.imported !== 0 || report.already_imported !== licenses.length)
     throw new ScriptError(`another run imported ${report.imported} licenses again`);
-  context.progress(`${vendor}: killed ${stored.length} times, with ${stored.join(', ')} licenses stored`);
+  context.progress(`${system}: killed ${stored.length} times, with ${stored.join(', ')} licenses stored`);
   await check(database, licenses);
-  return { vendor, database, licenses, stored };
+  return { system, database, licenses, stored };
 }
 
 /** Signs in the holder of each license by the previous key and the address, and tries every tenth key with an unknown address. */
-export async function signInAll({ processes, progress }, { vendor, database, licenses }) {
+export async function signInAll({ processes, progress }, { system, database, licenses }) {
   const service = await processes.startService({ ...database.settings, LOG_LEVEL: 'warn' });
   const url = `http://localhost:${service.port}`;
   const signIn = async (email, license_key) => {
@@ -89,7 +89,7 @@ export async function signInAll({ processes, progress }, { vendor, database, lic
   await Promise.all(Array.from({ length: CONCURRENCY }, work));
   if (signedIn !== licenses.length)
     throw new ScriptError(`${signedIn} of ${licenses.length} holders signed in`);
-  progress(`${vendor}: ${signedIn} holders signed in; ${refused} wrong addresses were refused`);
+  progress(`${system}: ${signedIn} holders signed in; ${refused} wrong addresses were refused`);
   await endProcess(service.child);
   return { signedIn, refused };
 }
@@ -119,18 +119,18 @@ async function newDatabase({ url, folder }, name) {
   return { url: own.href, settings };
 }
 
-function writeExport({ folder }, vendor, size, name) {
-  const { text, extension, licenses } = makeExport(vendor, size);
-  const file = join(folder, `${vendor}-${name}.${extension}`);
+function writeExport({ folder }, system, size, name) {
+  const { text, extension, licenses } = makeExport(system, size);
+  const file = join(folder, `${system}-${name}.${extension}`);
   writeFileSync(file, text);
   return { file, licenses };
 }
 
 /** Starts the command. @returns the process, and a promise of its exit code, its time, its report and the peak of its memory */
-async function startImport({ settings }, vendor, file) {
+async function startImport({ settings }, system, file) {
   const started = performance.now();
   const args = ['--import', new URL('peak-memory.mjs', import.meta.url).href, join(root, 'dist/cli.js')];
-  const child = spawn(node24(), [...args, 'license', 'import', file, '--from', vendor, '--json'], {
+  const child = spawn(node24(), [...args, 'license', 'import', file, '--from', system, '--json'], {
     env: { PATH: process.env.PATH, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -478,7 +478,7 @@ describe('a wrong use is refused in one sentence', () => {
   test.each<[string, string[], number, RegExp]>([
     ['no file', [], 2, /^Give the file to import\.$/],
     [
-      'an unknown vendor',
+      'an unknown system',
       ['x.csv', '--from', 'fastspring'],
       2,
       /^--from must be one of lemonsqueezy, gumroad, paddle, keygen\.$/,
@@ -532,7 +532,7 @@ describe('a wrong use is refused in one sentence', () => {
     expect(run.stderr.trim()).toMatch(sentence);
   });
 
-  test('a file without the columns of the vendor', async () => {
+  test('a file without the columns of the system', async () => {
     const { code, stderr } = await importFile(
       write('Name,Email\nAda,ada@example.com\n'),
       '--from',

@@ -34,7 +34,7 @@ const MAY_IMPORT: Record<string, RegExp[]> = {
   retention: only('erasure', 'telemetry', 'licenses', 'audit'),
   purchases: only('fields', 'erasure', 'releases', 'licenses', 'keys', 'audit'),
   events: only('audit'),
-  'vendor-import': only('fields', 'purchases', 'releases', 'licenses', 'keys', 'audit', 'mail'),
+  'license-import': only('fields', 'purchases', 'releases', 'licenses', 'keys', 'audit', 'mail'),
   'license-portal': only(
     'fields',
     'erasure',

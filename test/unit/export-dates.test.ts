@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Invalid } from '../../src/core/field.js';
-import { readDate, type DayOrder } from '../../src/vendor-import/dates.js';
+import { readDate, type DayOrder } from '../../src/license-import/dates.js';
 
 /** The time that a text means, and the name of its format, or the sentence of a refusal. */
 function read(text: string, order?: DayOrder) {

@@ -1,14 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
-import { columnName } from '../../src/vendor-import/source-row.js';
-import { readLicense, type ReadOptions } from '../../src/vendor-import/read-license.js';
-import { exportFormat, type VendorName } from '../../src/vendor-import/vendors.js';
+import { columnName } from '../../src/license-import/source-row.js';
+import { readLicense, type ReadOptions } from '../../src/license-import/read-license.js';
+import { exportFormat, type SystemName } from '../../src/license-import/systems.js';
 
 const NOW = new Date('2026-11-20T13:00:00Z');
 const UNLIMITED = 100_000;
 
 /** Reads a row with these cells. */
 function read(
-  vendor: VendorName,
+  system: SystemName,
   cells: Record<string, string>,
   more: Partial<ReadOptions> = {},
   maps: Parameters<typeof exportFormat>[1] = {},
@@ -22,7 +22,7 @@ function read(
     onExpiry: 'keep',
     ...more,
   } as const;
-  return readLicense(row, { format: exportFormat(vendor, maps), ...options });
+  return readLicense(row, { format: exportFormat(system, maps), ...options });
 }
 
 const LEMON = { key: '80e15db5-c796-436b-850c-8f9c98a48abe', user_email: 'Ada@Example.com', order_id: '17' };
@@ -40,7 +40,7 @@ const KEYGEN = { key: 'C1B6DE-39A6E3-DE1529-8559A0-4AF593-V3', 'owner.email': 'a
 const statusOf = (result: ReturnType<typeof readLicense>) =>
   'license' in result ? [result.license.staff_status, result.license.purchase_state] : result;
 
-test('with --map of the status, a row of a vendor is not one whose refund is unknown', () => {
+test('with --map of the status, a row of a system is not one whose refund is unknown', () => {
   const refundUnknown = (maps: Parameters<typeof exportFormat>[1]) => {
     const result = read('paddle', { ...PADDLE, State: 'completed' }, {}, maps);
     return 'license' in result && result.license.read.isRefundUnknown;
@@ -73,7 +73,7 @@ test('a row of Lemon Squeezy has the key, the address in canonical form, the ord
   });
 });
 
-test.each<[VendorName, Record<string, string>, unknown]>([
+test.each<[SystemName, Record<string, string>, unknown]>([
   ['lemonsqueezy', { ...LEMON, status: 'inactive' }, ['active', 'paid']],
   ['lemonsqueezy', { ...LEMON, status: 'disabled', disabled: '1' }, ['suspended', 'paid']],
   ['lemonsqueezy', { ...LEMON, status: 'expired', expires_at: '2026-01-01' }, ['active', 'paid']],
@@ -91,25 +91,25 @@ test.each<[VendorName, Record<string, string>, unknown]>([
   ['keygen', { ...KEYGEN, status: 'EXPIRING' }, ['active', 'paid']],
   ['keygen', { ...KEYGEN, status: 'SUSPENDED', suspended: 'true' }, ['suspended', 'paid']],
   ['keygen', { ...KEYGEN, status: 'BANNED' }, ['revoked', 'paid']],
-])('%s: the status of %j is %j', (vendor, cells, expected) =>
-  expect(statusOf(read(vendor, cells))).toEqual(expected),
+])('%s: the status of %j is %j', (system, cells, expected) =>
+  expect(statusOf(read(system, cells))).toEqual(expected),
 );
 
-test.each<[VendorName, Record<string, string>, boolean]>([
+test.each<[SystemName, Record<string, string>, boolean]>([
   ['lemonsqueezy', LEMON, true],
   ['lemonsqueezy', { ...LEMON, order_id: '' }, false],
   ['lemonsqueezy', { ...LEMON, 'order.refunded': 'false' }, false],
   ['paddle', PADDLE, true],
   ['paddle', { ...PADDLE, 'Order Status': 'completed' }, false],
   ['gumroad', GUMROAD, false],
-])('%s: whether the refund state of %j is unknown: %j', (vendor, cells, expected) => {
-  const result = read(vendor, cells);
+])('%s: whether the refund state of %j is unknown: %j', (system, cells, expected) => {
+  const result = read(system, cells);
   expect('license' in result && result.license.read.isRefundUnknown).toBe(expected);
 });
 
 describe('the machines', () => {
-  const machines = (vendor: VendorName, cells: Record<string, string>, more?: Partial<ReadOptions>) => {
-    const result = read(vendor, cells, more);
+  const machines = (system: SystemName, cells: Record<string, string>, more?: Partial<ReadOptions>) => {
+    const result = read(system, cells, more);
     return 'license' in result ? [result.license.machines_allowed, result.license.read.isUnlimited] : result;
   };
   test('are the limit of the file, or unlimited if that is empty', () => {
@@ -129,7 +129,7 @@ test('the license of a gift belongs to the person who received it', () => {
   expect('license' in gift && gift.license.email).toBe('bob@example.com');
 });
 
-test.each<[string, VendorName, Record<string, string>, object]>([
+test.each<[string, SystemName, Record<string, string>, object]>([
   [
     'a sale without a key',
     'gumroad',
@@ -184,8 +184,8 @@ test.each<[string, VendorName, Record<string, string>, object]>([
       ),
     },
   ],
-])('%s: the row is skipped or refused, with the reason', (_name, vendor, cells, expected) =>
-  expect(read(vendor, cells)).toEqual(expected),
+])('%s: the row is skipped or refused, with the reason', (_name, system, cells, expected) =>
+  expect(read(system, cells)).toEqual(expected),
 );
 
 test('a key with a character that the database cannot store is refused', () => {

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import type { OnExpiry } from '../../core/config.js';
 import { MACHINES_ALLOWED } from '../../core/config.js';
-import type { DayOrder } from '../../vendor-import/dates.js';
-import { importExport } from '../../vendor-import/import-export.js';
-import type { ImportReport } from '../../vendor-import/import-report.js';
-import { countKeysToMail, KeyMailSchedule, mailImportedKeys } from '../../vendor-import/key-mails.js';
-import { columnName } from '../../vendor-import/source-row.js';
-import { exportFormat, type ExportFormat, type VendorName } from '../../vendor-import/vendors.js';
+import type { DayOrder } from '../../license-import/dates.js';
+import { importExport } from '../../license-import/import-export.js';
+import type { ImportReport } from '../../license-import/import-report.js';
+import { countKeysToMail, KeyMailSchedule, mailImportedKeys } from '../../license-import/key-mails.js';
+import { columnName } from '../../license-import/source-row.js';
+import { exportFormat, type ExportFormat, type SystemName } from '../../license-import/systems.js';
 import { createErasureService, openLicenseKeys, withDatabase } from '../context/command-context.js';
 import { fromWorkingDirectory } from '../terminal/files.js';
 import {
@@ -25,7 +25,7 @@ import { nextRefusedPath, RefusedFile } from './refused-file.js';
 
 /** The options of `license import` for the export of another system. */
 export interface ExportImportOptions {
-  readonly from?: VendorName;
+  readonly from?: SystemName;
   readonly map?: ColumnMaps;
   readonly only?: RowFilters;
   readonly dates?: DayOrder;
@@ -38,7 +38,7 @@ export interface ExportImportOptions {
 }
 
 /** Whether the file is the export of another system, and no file of license keys. */
-export const isOfAnotherVendor = ({ from, map }: Pick<ExportImportOptions, 'from' | 'map'>): boolean =>
+export const isOfAnotherSystem = ({ from, map }: Pick<ExportImportOptions, 'from' | 'map'>): boolean =>
   from !== undefined || map !== undefined;
 
 /** Imports the export of another system, and prints a report. The exit status is 1 if a row was refused. */

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { columnName, type SourceRow } from '../../vendor-import/source-row.js';
-import { columnsOf, type ExportFormat } from '../../vendor-import/vendors.js';
+import { columnName, type SourceRow } from '../../license-import/source-row.js';
+import { columnsOf, type ExportFormat } from '../../license-import/systems.js';
 import { CommandError } from '../terminal/output.js';
 import { progressBar } from '../terminal/progress-bar.js';
 import { csvRows } from './csv-rows.js';

@@ -1,4 +1,4 @@
-import { IMPORT_FIELDS, type ImportField } from '../../vendor-import/vendors.js';
+import { IMPORT_FIELDS, type ImportField } from '../../license-import/systems.js';
 import { UsageError } from '../terminal/output.js';
 
 /** The columns that `--map` names, by the import field that is read from each. */

@@ -1,5 +1,5 @@
 import { isObject } from '../../core/json-object.js';
-import { columnName, type SourceRow } from '../../vendor-import/source-row.js';
+import { columnName, type SourceRow } from '../../license-import/source-row.js';
 import type { JsonDocument } from './json-documents.js';
 
 /** A row of a JSON file. */

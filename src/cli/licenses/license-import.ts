@@ -2,14 +2,14 @@ import type { FileHandle } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { ON_EXPIRY } from '../../core/config.js';
 import { importColumns, importLicenses, ImportError } from '../../licenses/license-import.js';
-import { IMPORT_FIELDS, VENDORS } from '../../vendor-import/vendors.js';
+import { IMPORT_FIELDS, SYSTEMS } from '../../license-import/systems.js';
 import { openLicenseKeys, withDatabase } from '../context/command-context.js';
 import { choiceOption, machines, ON_EXPIRY_TEXT, typedOption, wholeNumber } from '../terminal/options.js';
 import { fromWorkingDirectory } from '../terminal/files.js';
 import { auditContextOf, print, printMessage, UsageError } from '../terminal/output.js';
 import { csvRows, openFile } from './csv-rows.js';
 import { collectFilters, collectMaps } from './import-options.js';
-import { importExportFile, isOfAnotherVendor, sendKeys, type ExportImportOptions } from './export-import.js';
+import { importExportFile, isOfAnotherSystem, sendKeys, type ExportImportOptions } from './export-import.js';
 
 /** Options for the export of another system alone. The import of license keys refuses them. */
 const EXPORT_OPTIONS = ['only', 'dates', 'machines', 'onExpiry', 'dryRun', 'refused'] as const;
@@ -22,7 +22,7 @@ export function importCommand(license: Command): void {
     .description(
       'import licenses with the keys that their holders have, without a mail; or, with --from or --map, the export of another system, whose holders get new keys by mail',
     )
-    .addOption(choiceOption('--from <system>', 'whose export the file is', Object.keys(VENDORS)))
+    .addOption(choiceOption('--from <system>', 'whose export the file is', Object.keys(SYSTEMS)))
     .option(
       '--map <column=field>',
       `a column of the file and what it is: ${IMPORT_FIELDS.join(', ')}; repeatable`,
@@ -61,7 +61,7 @@ async function chooseImport(
   command: Command,
 ): Promise<void> {
   if (options.send) {
-    if (file !== undefined || isOfAnotherVendor(options))
+    if (file !== undefined || isOfAnotherSystem(options))
       throw new UsageError(
         '--send is for licenses that are imported already: give no file, --from or --map with it.',
       );
@@ -72,7 +72,7 @@ async function chooseImport(
     return sendKeys(options, command);
   }
   if (file === undefined) throw new UsageError('Give the file to import.');
-  if (isOfAnotherVendor(options)) return importExportFile(file, options, command);
+  if (isOfAnotherSystem(options)) return importExportFile(file, options, command);
   const exportOption = EXPORT_OPTIONS.find((name) => options[name] !== undefined);
   if (exportOption)
     throw new UsageError(

@@ -1,6 +1,6 @@
 import { Invalid } from '../core/field.js';
 import type { SourceRow } from './source-row.js';
-import type { ExportFormat, ImportField } from './vendors.js';
+import type { ExportFormat, ImportField } from './systems.js';
 
 /** Reads the fields of a row, and collects their faults, so that the refusal of the row names all of them. */
 export class FieldReader {

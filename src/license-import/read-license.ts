@@ -9,7 +9,7 @@ import { readDate, type DayOrder, type ReadDate } from './dates.js';
 import { FieldReader } from './field-reader.js';
 import type { SourceRow } from './source-row.js';
 import { readStatus, statusWord } from './statuses.js';
-import type { ExportFormat } from './vendors.js';
+import type { ExportFormat } from './systems.js';
 
 /** How the rows of one import are read. */
 export interface ReadOptions {

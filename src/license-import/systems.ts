@@ -37,10 +37,10 @@ export interface ExportFormat {
 }
 
 /**
- * The systems of other vendors from which licenses can be imported, and the formats of their exports.
+ * The other systems from which licenses can be imported, and the formats of their exports.
  * docs/operations/license-import.md names the document from which each column is known.
  */
-export const VENDORS = {
+export const SYSTEMS = {
   lemonsqueezy: {
     resourceType: 'license-keys',
     columns: {
@@ -105,20 +105,20 @@ export const VENDORS = {
     isEmptyLimitUnlimited: true,
   },
 } as const satisfies Record<string, ExportFormat>;
-export type VendorName = keyof typeof VENDORS;
+export type SystemName = keyof typeof SYSTEMS;
 
 /** The format of a file that is not an export of these systems: `--map` names its columns. */
 const ANY_FORMAT: ExportFormat = { columns: {} };
 
 /**
  * Returns the format of a file, with all column names in the form of `columnName`.
- * @param vendor undefined if `--map` names all columns @param maps the columns of `--map`, which replace those of the vendor
+ * @param system undefined if `--map` names all columns @param maps the columns of `--map`, which replace those of the system
  */
 export function exportFormat(
-  vendor: VendorName | undefined,
+  system: SystemName | undefined,
   maps: Readonly<Partial<Record<ImportField, string>>>,
 ): ExportFormat {
-  const format: ExportFormat = vendor === undefined ? ANY_FORMAT : VENDORS[vendor];
+  const format: ExportFormat = system === undefined ? ANY_FORMAT : SYSTEMS[system];
   const names = {
     ...format.columns,
     ...Object.fromEntries(Object.entries(maps).map(([field, name]) => [field, [name]])),
