@@ -75,7 +75,7 @@ comment on column license.email_since is 'Time since which the license belongs t
 comment on column license.address_lost_at is 'Time since which the e-mail address is unknown, because a restored backup named an erased former holder; null if it is known, or if the license was erased.';
 
 comment on column license.previous_key_hash is 'Keyed hash of the key that another system issued for the license before it was imported; null without one, and after an erasure.';
-comment on column license.previous_key_hint is 'The last four characters of that key, by which its holder recognises it; null without one, and after an erasure.';
+comment on column license.previous_key_hint is 'The last four characters of that key, by which its holder recognizes it; null without one, and after an erasure.';
 comment on column license.new_key_mailed_at is 'Time at which the mail with the new key of an imported license was queued; null if there was none.';
 
 -- A machine that activated before the key of its license was replaced has the replaced key stored. It may activate again with
@@ -88,7 +88,7 @@ create table replaced_key (
 );
 -- A key that was replaced is never issued again.
 create index replaced_key_hash on replaced_key (key_hash);
-comment on table replaced_key is 'License keys that were replaced. Machines that activated with such a key are recognised by it.';
+comment on table replaced_key is 'License keys that were replaced. Machines that activated with such a key are recognized by it.';
 comment on column replaced_key.license_id is 'The license that the key belonged to.';
 comment on column replaced_key.key_hash is 'SHA-256 of the license key. The key itself is not stored.';
 comment on column replaced_key.replaced_at is 'Time of the replacement, never before an activation with the key.';
@@ -765,7 +765,7 @@ create table license_key_secret_check (
   value       bytea not null check (octet_length(value) = 32),
   since       timestamptz not null
 );
-comment on table license_key_secret_check is 'Check value of LICENSE_KEY_SECRET, so that another secret is recognised.';
+comment on table license_key_secret_check is 'Check value of LICENSE_KEY_SECRET, so that another secret is recognized.';
 comment on column license_key_secret_check.is_only_row is 'Always true: the table has one row.';
 comment on column license_key_secret_check.value is 'HMAC-SHA256 of a constant with the secret. The secret cannot be computed from it.';
 comment on column license_key_secret_check.since is 'Time at which this secret became that of the database.';

@@ -17,7 +17,7 @@ const STEPS = {
   modules: 'modules are loaded',
   migrations: 'connection, check of the migrations and of the key settings',
   create: 'Nest creates the modules',
-  init: 'Nest initialises them',
+  init: 'Nest initializes them',
   listen: 'the port is opened',
 };
 /** The number of packages that the page names below the table of modules. */

@@ -25,7 +25,7 @@ const UNSIGNED: readonly NoUpdateReason[] = ['malformed', 'untrusted'];
 export class UpdateChecker {
   /**
    * The last manifest, with its etag for `if-none-match`. It is kept in memory only: the server chooses the etag, and could
-   * recognise the computer by an etag that is stored.
+   * recognize the computer by an etag that is stored.
    */
   #cached: { etag: string; text: string } | undefined;
   #checking: Promise<UpdateCheck> | undefined;

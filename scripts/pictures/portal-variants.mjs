@@ -71,7 +71,7 @@ async function takeErrors(camera, { email, license_key }) {
   await page.getByLabel('License key').fill(license_key.slice(0, -1) + last);
   await page.getByRole('button', { name: 'Show my machines' }).click();
   await page.getByText('One character looks mistyped').waitFor();
-  await camera.take(page, SECTION, 'portal-mistyped-key', 'A mistyped key is recognised.');
+  await camera.take(page, SECTION, 'portal-mistyped-key', 'A mistyped key is recognized.');
   const opened = await camera.openPage();
   await opened.goto('/portal/#release=expired');
   await opened.getByRole('button', { name: 'Mail me a code' }).click();

@@ -58,12 +58,12 @@ export function tokenReadings() {
         token_keys: [CURRENT.published.x, NEXT.published.x],
       }),
       readingCase(
-        'A token of another machine is recognised by its mch.',
+        'A token of another machine is recognized by its mch.',
         { machine_id: OTHER_MACHINE_ID },
         { is_of_another_machine: true },
       ),
       readingCase(
-        'A token of another machine is recognised under the shipped key too.',
+        'A token of another machine is recognized under the shipped key too.',
         { ...withShippedKey, machine_id: OTHER_MACHINE_ID },
         { is_of_another_machine: true },
       ),

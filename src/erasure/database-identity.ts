@@ -27,7 +27,7 @@ const SELECT_INCARNATION = `
                    (select oid from pg_database where datname = current_database())) as incarnation`;
 
 /**
- * Returns the identity of this database. A restored copy is recognised by PostgreSQL's own identifiers and gets an id of its
+ * Returns the identity of this database. A restored copy is recognized by PostgreSQL's own identifiers and gets an id of its
  * own, in addition to the ids that it was copied with (docs/decisions/0024).
  */
 export async function identifyDatabase(database: SqlConnection, now: Date): Promise<DatabaseIdentity> {

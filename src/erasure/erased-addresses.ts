@@ -29,7 +29,7 @@ interface ErasedAddress {
 
 /**
  * Finds the addresses that a restored database contains although they were erased: the backup is older than the erasure, so in
- * this database the request is missing or not carried out. An address is recognised by its keyed hash. A database is searched
+ * this database the request is missing or not carried out. An address is recognized by its keyed hash. A database is searched
  * once for the address of an erasure. The id of the erasure request is then recorded in `repeated_erasure`, also if nothing was
  * found, so that a customer who returns later is not erased.
  * @param hash returns the keyed hash of an address @param isKnown the result of `findKnownErasures`

@@ -4,7 +4,7 @@ import { ConfigError } from '../core/config.js';
 import { JobFailure } from '../mail/jobs.js';
 
 /**
- * A block of TOMBSTONE_FILE: the ids that one request erased, by table, and the hash by which a restored copy recognises the
+ * A block of TOMBSTONE_FILE: the ids that one request erased, by table, and the hash by which a restored copy recognizes the
  * address.
  */
 export interface ErasedIds {

@@ -23,5 +23,5 @@ export function readPreviousKey(text: string): string | null {
   return [...key].length >= minimum ? key : null;
 }
 
-/** Returns the last four characters of a previous key, by which its holder recognises it. */
+/** Returns the last four characters of a previous key, by which its holder recognizes it. */
 export const previousKeyHint = (key: string): string => [...key].slice(-4).join('');

@@ -151,7 +151,7 @@ export class SignInService {
   }
 }
 
-/** Returns `a…@example.com` for `ada@example.com`: the owner recognises it, and it does not reveal the whole address. */
+/** Returns `a…@example.com` for `ada@example.com`: the owner recognizes it, and it does not reveal the whole address. */
 function maskAddress(email: string): string {
   const [first = ''] = email;
   return `${first}…${email.slice(email.lastIndexOf('@'))}`;

@@ -5,7 +5,7 @@ import type { LicenseKeys } from '../keys/license-keys.js';
 import type { License } from './license.entity.js';
 import type { DataSource } from 'typeorm';
 
-/** The number of licenses whose keys are derived to recognise the secret of a database without a check value. */
+/** The number of licenses whose keys are derived to recognize the secret of a database without a check value. */
 const COMPARED_LICENSES = 100;
 
 /** The settings from which license keys are derived, as `LicenseKeys` has them. */

@@ -12,7 +12,7 @@ export interface MailedMachine {
   readonly app_version: string;
 }
 
-/** The facts by which a holder recognises a machine: label, time, version, and the last characters of the activation id. */
+/** The facts by which a holder recognizes a machine: label, time, version, and the last characters of the activation id. */
 export function machineFacts(
   machine: MailedMachine,
   language: Language,

@@ -102,7 +102,7 @@ describe('a published version', () => {
     });
   });
 
-  test.each(['3.12', '3.12.0', '3.12.0.0', '03.12', '3.012'])('is recognised as %s', async (app_version) => {
+  test.each(['3.12', '3.12.0', '3.12.0.0', '03.12', '3.012'])('is recognized as %s', async (app_version) => {
     const { json } = await service.activate(await service.issue(expiredTerms), 'studio', { app_version });
     expect(json.code).toBe('version_not_covered');
   });

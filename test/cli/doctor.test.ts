@@ -98,7 +98,7 @@ test('without --json each finding is a line: the status, the check and a sentenc
   for (const line of stdout.trim().split('\n')) expect(line).toMatch(/^(ok|warn) +[a-zA-Z ]+ {2,}\S.*\.$/);
 });
 
-test('a running service is recognised on its port and at PUBLIC_URL', async () => {
+test('a running service is recognized on its port and at PUBLIC_URL', async () => {
   const PORT = String(await freePort());
   const PUBLIC_URL = `http://127.0.0.1:${PORT}`;
   const service = await Service.start({ environment: { PORT } });

@@ -132,7 +132,7 @@ describe('a package that reports to third parties', () => {
         'insight',
       ],
     ].flat(),
-  )('is recognised: %s', (name) => expect(reporter(name)).toEqual(expect.any(String)));
+  )('is recognized: %s', (name) => expect(reporter(name)).toEqual(expect.any(String)));
 
   test.each([
     'pino',
@@ -143,7 +143,7 @@ describe('a package that reports to third parties', () => {
     'v8-to-istanbul',
     'has-tostringtag',
     'ws',
-  ])('is not recognised in the name %s', (name) => expect(reporter(name)).toBeUndefined());
+  ])('is not recognized in the name %s', (name) => expect(reporter(name)).toBeUndefined());
 });
 
 describe.each(LOCK_FILES)('the lock file %s', (file) => {

@@ -367,7 +367,7 @@ describe('signing in', () => {
     expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
   });
 
-  test('accepts an authenticator without a counter, as with synchronised passkeys', async () => {
+  test('accepts an authenticator without a counter, as with synchronized passkeys', async () => {
     const { authenticator } = await createEnrolledPerson({ hasCounter: false });
     expect((await signInWith(authenticator)).status).toBe(204);
     expect((await signInWith(authenticator)).status).toBe(204);

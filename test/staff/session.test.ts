@@ -213,7 +213,7 @@ describe('a session', () => {
     expect((await service.call('GET', '/support/api/staff', undefined, { authorization })).status).toBe(200);
   });
 
-  test('does not authorise a write from another site', async () => {
+  test('does not authorize a write from another site', async () => {
     const browser = await signInStaff(service, 'admin', 'root@example.com');
     const cookie = `mooring_staff=${browser.cookies.get('mooring_staff')}`;
     const write = (headers: Record<string, string>) =>

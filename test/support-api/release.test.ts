@@ -147,7 +147,7 @@ test.each([
   [413, JSON.stringify({ more: 'x'.repeat(20_000) }), {}, 'body_too_large'],
   [415, '{}', { 'content-type': 'text/plain' }, 'unsupported_media_type'],
   [401, '{}', { authorization: 'Bearer x' }, 'sign_in_required'],
-])('a malformed or unauthorised request is answered with %i', async (status, body, headers, code) => {
+])('a malformed or unauthorized request is answered with %i', async (status, body, headers, code) => {
   const { activation_id } = await issueActivatedLicense(service);
   const answer = await release(activation_id, body, headers);
   expect([answer.status, answer.json.code]).toEqual([status, code]);

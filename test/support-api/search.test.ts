@@ -20,7 +20,7 @@ async function findIds(body: unknown): Promise<string[]> {
   return json.licenses.map(({ id }: { id: string }) => id);
 }
 
-test('a search finds a license by e-mail, key, transaction or activation; e-mail and key are normalised as for an activation', async () => {
+test('a search finds a license by e-mail, key, transaction or activation; e-mail and key are normalized as for an activation', async () => {
   const license = await service.issue({ email: 'finder@example.com' });
   const { id } = (await service.activate(license)).json.activation;
   await service.sql(
@@ -165,7 +165,7 @@ test.each([
   ['403', '{}', { origin: 'https://evil.example' }, 'cross_origin'],
   ['413', JSON.stringify({ more: 'x'.repeat(20_000) }), {}, 'body_too_large'],
   ['415', '{}', { 'content-type': 'text/plain' }, 'unsupported_media_type'],
-])('a malformed or unauthorised search is answered with %s', async (status, body, headers, code) => {
+])('a malformed or unauthorized search is answered with %s', async (status, body, headers, code) => {
   const answer = await search(body, headers);
   expect([String(answer.status), answer.json.code]).toEqual([status, code]);
 });

@@ -19,7 +19,7 @@ const ERASURES = '/support/api/erasures';
 const search = (body: unknown, headers: Record<string, string> = {}) =>
   service.call('POST', SEARCH, body, { authorization: `Bearer ${token}`, ...headers });
 
-/** Functions that return headers with which no request is authorised. */
+/** Functions that return headers with which no request is authorized. */
 const invalidHeaders: Record<string, () => Record<string, string>> = {
   'no header': () => ({}),
   'an empty header': () => ({ authorization: '' }),

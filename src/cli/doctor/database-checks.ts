@@ -19,7 +19,7 @@ import { COMMAND_ENTITIES, loadManifestService, type CommandContext } from '../c
 import { CommandError } from '../terminal/output.js';
 import type { Report } from './report.js';
 
-/** Clocks may differ by up to CLOCK_TOLERANCE_MS, but a difference above this shows that one of them is not synchronised. */
+/** Clocks may differ by up to CLOCK_TOLERANCE_MS, but a difference above this shows that one of them is not synchronized. */
 const CLOCK_WARNING_MS = 30_000;
 
 /** Checks the database, and what `mooring status` warns of. */

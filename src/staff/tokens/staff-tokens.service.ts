@@ -10,7 +10,7 @@ import { tokenHash } from '../../http/sessions/token-hash.js';
 import type { Role } from '../identity/role.js';
 
 const TOKEN_LIFETIME_DAYS = 90;
-/** The beginning of each token, by which people and secret scanners recognise it. */
+/** The beginning of each token, by which people and secret scanners recognize it. */
 const TOKEN_PREFIX = 'mst_';
 
 /** A staff token in lists. The secret itself is not stored. */

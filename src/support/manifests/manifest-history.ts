@@ -8,7 +8,7 @@ const MANIFEST_PAGE_SIZE = 100;
 
 /** Reads the newest MANIFEST_PAGE_SIZE published manifests, newest first, and when the live one expires. */
 export async function readPublishedManifests(dataSource: DataSource, now: Date) {
-  // One more row than the page is read, because a withdrawal is recognised by comparison with the previous manifest.
+  // One more row than the page is read, because a withdrawal is recognized by comparison with the previous manifest.
   const sql = `select signed, published_at from manifest order by sequence desc limit ${MANIFEST_PAGE_SIZE + 1}`;
   const rows = await queryRows<{ signed: string; published_at: Date }>(dataSource, sql);
   const contents = rows.map(({ signed, published_at }) => ({ ...parseSigned(signed), published_at }));

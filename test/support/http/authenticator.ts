@@ -48,7 +48,7 @@ export class Authenticator {
   readonly credentialId = randomBytes(32);
   readonly #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   #userHandle = '';
-  /** The signature counter. It stays 0 if `counts` is false, as with a synchronised passkey. */
+  /** The signature counter. It stays 0 if `counts` is false, as with a synchronized passkey. */
   count = 0;
 
   constructor(

@@ -1,4 +1,4 @@
-"""`machine_id`: the digest by which the service recognises this computer (docs/clients.md#machine_id)."""
+"""`machine_id`: the digest by which the service recognizes this computer (docs/clients.md#machine_id)."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class UpdateChecker:
     app_version: str
     now: Callable[[], float]
     log: Callable[[str], None]
-    # The last manifest, with its etag. It is kept in memory only: the server chooses the etag, and could recognise the computer
+    # The last manifest, with its etag. It is kept in memory only: the server chooses the etag, and could recognize the computer
     # by an etag that is stored.
     _cached: Optional[_Cached] = None
 
