@@ -156,6 +156,16 @@ test('machine_limit_reached contains the numbers of machines and the URLs of the
   for (const { json: other } of others) expect(text).not.toContain(other.activation.id);
 });
 
+test('if the limit was lowered, the refusal says how many machines have to be released', async () => {
+  const license = await service.issue({ machines_allowed: 3 });
+  for (const machine of ['one', 'two', 'three']) await service.activate(license, machine);
+  await service.setLicense(license.license_id, { machines_allowed: 2 });
+  const { json } = await service.activate(license, 'four');
+  expect(json.detail).toBe(
+    'This license is active on 3 of 2 machines. Release 2 at http://localhost:3000/portal/.',
+  );
+});
+
 const LOCK_LICENSE = 'select 1 from license where id = $1 for update';
 
 test('two concurrent activations of one machine create one activation, and get 201 and 200', async () => {

@@ -127,9 +127,14 @@ export const PROBLEMS = {
     client_action: 'stop',
     title: 'All machines of this license are in use',
     when: 'Activate only; carries `machines_allowed`, `machines_in_use`, `portal_url` and `release_url`.',
-    detail: ({ machines_in_use, machines_allowed, portal_url }) =>
-      `This license is active on ${String(machines_in_use)} of ${String(machines_allowed)} machines. ` +
-      `Release one at ${String(portal_url)}.`,
+    detail: ({ machines_in_use, machines_allowed, portal_url }) => {
+      // More than one if the limit was lowered.
+      const toRelease = Number(machines_in_use) - Number(machines_allowed) + 1;
+      return (
+        `This license is active on ${String(machines_in_use)} of ${String(machines_allowed)} machines. ` +
+        `Release ${toRelease === 1 ? 'one' : toRelease} at ${String(portal_url)}.`
+      );
+    },
   },
   binding_released: {
     status: 403,
@@ -312,8 +317,8 @@ export const PROBLEMS = {
     client_action: 'retry',
     title: 'The service cannot answer just now',
     when:
-      'The database is unavailable or has no license, the time is uncertain, the request arrived too slowly, or the service is ' +
-      'shutting down, overloaded or at its limit of mailed codes; carries `retry-after`.',
+      'The database is unavailable or contains no licenses at all, the time is uncertain, the request arrived too slowly, or the ' +
+      'service is shutting down, overloaded or at its limit of mailed codes; carries `retry-after`.',
     detail: 'The service cannot answer just now. Please try again later.',
   },
 } as const satisfies Record<string, Kind>;
