@@ -9,28 +9,28 @@ import { auditContextOf, aligned, print, withIdName } from './terminal/output.js
 const parseEmail = emailAddress('The e-mail address');
 
 /** Opens the database, repeats the erasures that it lacks after a restore, and passes the erasure service to `work`. */
-const withErasures = <T>(work: (erasures: ErasureService) => Promise<T>, config = new Config(process.env)) =>
+const withErasures = <T>(work: (erasures: ErasureService) => Promise<T>) =>
   withDatabase(
     async (context) => {
       const erasures = await createErasureService(context);
-      // The database may be a restored backup that no service has used yet. Without this call, a request that was cancelled after
-      // the backup would be carried out.
+      // The database may be a restored backup that no service has used yet. Without this call, `run` would carry out a request that
+      // was cancelled after the backup, and `list` would show it as waiting.
       await erasures.replay();
       return work(erasures);
     },
-    { config },
+    { config: configForErasures() },
   );
 
 /**
- * Reads the settings of a command that erases. In production TOMBSTONE_FILE must be set: if the command runs on another machine
- * than the service, the default would not be the file of the service.
+ * Reads the settings. In production TOMBSTONE_FILE must be set: if the command runs on another machine than the service, the
+ * default would not be the file of the service.
  * @throws ConfigError
  */
-function configForErasing(): Config {
+function configForErasures(): Config {
   const config = new Config(process.env);
   if (config.isProduction && !config.isTombstoneFileGiven)
     throw new ConfigError(
-      'In production, erasing needs TOMBSTONE_FILE: the file of the running service, which records what a restore must erase again.',
+      'In production, erasures need TOMBSTONE_FILE: the file of the running service, which records what a restore must erase again.',
     );
   return config;
 }
@@ -48,19 +48,15 @@ export function erasureCommands(erasure: Command): void {
 }
 
 async function request(email: string, options: { reason: string }, command: Command): Promise<void> {
-  const requested = await withErasures(
-    (erasures) => erasures.request(email, auditContextOf(command, options.reason)),
-    configForErasing(),
+  const requested = await withErasures((erasures) =>
+    erasures.request(email, auditContextOf(command, options.reason)),
   );
   const next = 'It is carried out by a running service, or now by `mooring erasure run`.';
   print(command, toValue(requested), `${erasureTable([requested])}\n${next}`);
 }
 
 async function run(_options: unknown, command: Command): Promise<void> {
-  const { completed, errors } = await withErasures(
-    (erasures) => erasures.runDue(auditContextOf(command)),
-    configForErasing(),
-  );
+  const { completed, errors } = await withErasures((erasures) => erasures.runDue(auditContextOf(command)));
   print(command, completed.map(toValue), completed.length > 0 ? erasureTable(completed) : 'Nothing is due.');
   // The first error becomes the message and the exit code of the command.
   if (errors.length > 0) throw errors[0];

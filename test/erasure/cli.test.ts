@@ -237,15 +237,16 @@ test('request ends with exit code 2 and one sentence for an invalid address, a m
   }
 });
 
-test('in production the commands refuse to erase without TOMBSTONE_FILE, with one sentence and exit code 2', async () => {
+test('in production the commands refuse to run without TOMBSTONE_FILE, with one sentence and exit code 2', async () => {
   const before = await rows('select id, email, honoured_at from erasure_request order by id');
   for (const args of [
+    ['erasure', 'list'],
     ['erasure', 'run'],
     ['erasure', 'request', 'late@example.com', ...REASON],
   ]) {
     const { code, stdout, stderr } = await terminal.run(args, { env: PRODUCTION_SETTINGS });
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/^In production, erasing needs TOMBSTONE_FILE: [^\n]+\.\n$/);
+    expect(stderr).toMatch(/^In production, erasures need TOMBSTONE_FILE: [^\n]+\.\n$/);
   }
   expect(await rows('select id, email, honoured_at from erasure_request order by id')).toEqual(before);
   // The database was made with the license key secret of development, and accepts no other one.
