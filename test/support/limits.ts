@@ -1,3 +1,4 @@
+import { JOBS_TIMEOUTS_MS } from '../../src/database/jobs-client.js';
 import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
 import { EVENT_TIMES } from '../../src/events/outgoing-event.js';
 import { SHARED_RESULT_LIMITS } from '../../src/monitoring/warnings/shared-result.js';
@@ -26,8 +27,9 @@ export async function withLimits<Result>(
 }
 
 /** The limits of this worker process. A test that changes them must restore them. */
-export const sharedLimits = (): Record<string, number> => ({
-  ...REQUEST_TIMEOUTS_MS,
-  ...SHARED_RESULT_LIMITS,
-  ...EVENT_TIMES,
-});
+export const sharedLimits = (): Record<string, number> =>
+  Object.fromEntries(
+    Object.entries({ REQUEST_TIMEOUTS_MS, JOBS_TIMEOUTS_MS, SHARED_RESULT_LIMITS, EVENT_TIMES }).flatMap(
+      ([object, limits]) => Object.entries(limits).map(([name, value]) => [`${object}.${name}`, value]),
+    ),
+  );
