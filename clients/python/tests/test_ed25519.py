@@ -82,11 +82,18 @@ def inputs(generator: random.Random) -> Iterator[Tuple[str, bytes, bytes, bytes,
         changed = bytearray(signature)
         changed[bit // 8] ^= 1 << bit % 8
         yield f"bit {bit} changed", key, message, bytes(changed), False
-    torsion = torsion_points()[generator.randrange(1, 8)]
-    yield "R with a part of small order", key, message, encode_point(ed25519.add(_decoded(r), torsion)) + signature[32:], False
+    yield "R with a part of small order", key, message, _with_torsion_in_r(signer, message, generator.randrange(1, 8)), False
     yield "R and S are zero", key, message, bytes(64), False
     yield "R is neutral, S is zero", key, message, b"\x01" + bytes(63), False
     yield from _keys_with_a_part_of_small_order(signer, message)
+
+
+def _with_torsion_in_r(signer: Signer, message: bytes, index: int) -> bytes:
+    """A signature for R + T. Only a verifier that multiplies by the cofactor accepts it."""
+    nonce = int.from_bytes(hashlib.sha512(signer.seed + message).digest(), "little") % ORDER
+    point = encode_point(ed25519.add(multiply(nonce, ed25519.BASE), torsion_points()[index]))
+    k = int.from_bytes(hashlib.sha512(point + signer.public_key + message).digest(), "little") % ORDER
+    return point + ((nonce + k * signer.secret) % ORDER).to_bytes(32, "little")
 
 
 def _keys_with_a_part_of_small_order(signer: Signer, message: bytes) -> Iterator[Tuple[str, bytes, bytes, bytes, bool]]:
