@@ -1,4 +1,4 @@
-// The reason for each direct dependency, of some with an alternative. docs/dependencies.md is generated from this file.
+// The reason for each direct dependency, and for some why an alternative is not used. docs/dependencies.md is generated from this.
 
 export const REASONS = {
   '@fastify/cookie':
@@ -72,7 +72,7 @@ export const BINARIES = [
     reason:
       'PostgreSQL for `npm start` and `npm test` ([0001](decisions/0001-postgres-binaries-as-optional-dependencies.md)). ' +
       'It brings old libraries, OpenSSL 1.1.1 on Linux among them, whose advisories npm does not know. It listens on a ' +
-      'loopback address and without TLS, and production asks for a `DATABASE_URL`: never let it hold real data.',
+      'loopback address and without TLS, and production requires a `DATABASE_URL`: never let it hold real data.',
   },
   {
     packages: 'node-*',
@@ -82,7 +82,7 @@ export const BINARIES = [
   },
 ];
 
-/** Packages that a command installs in a separate folder. */
+/** Packages by the folder (`judges/` or `mutation/`) into which the command of the same name installs them. */
 export const SEPARATELY_INSTALLED = {
   judges: {
     '@hey-api/openapi-ts':

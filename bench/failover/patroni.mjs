@@ -60,13 +60,13 @@ export class PatroniCluster {
   }
 
   async start(count) {
-    this.#own(this.#folder);
+    this.#giveToPostgres(this.#folder);
     const [client, peer] = [await freePort(), await freePort()];
     this.#etcd = `127.0.0.1:${client}`;
     const peerUrl = `http://127.0.0.1:${peer}`;
     const etcd = {
       'enable-v2': 'true',
-      'data-dir': this.#ownFolder('etcd'),
+      'data-dir': this.#makeFolder('etcd'),
       name: 'etcd',
       'listen-client-urls': `http://${this.#etcd}`,
       'advertise-client-urls': `http://${this.#etcd}`,
@@ -107,7 +107,7 @@ export class PatroniCluster {
       rest: await freePort(),
       data: join(this.#folder, name, 'data'),
     };
-    node.config = join(this.#ownFolder(name), 'patroni.json');
+    node.config = join(this.#makeFolder(name), 'patroni.json');
     writeFileSync(node.config, JSON.stringify(this.#configuration(node)));
     this.nodes.push(node);
     this.startNode(node);
@@ -203,14 +203,14 @@ export class PatroniCluster {
     };
   }
 
-  #ownFolder(name) {
+  #makeFolder(name) {
     const folder = join(this.#folder, name);
     mkdirSync(folder, { mode: 0o700 });
-    this.#own(folder);
+    this.#giveToPostgres(folder);
     return folder;
   }
 
-  #own(path) {
+  #giveToPostgres(path) {
     if (this.#user) chownSync(path, this.#user.uid, this.#user.gid);
   }
 

@@ -64,7 +64,7 @@ async function storeSecretCheck(settings) {
 /**
  * Fills a migrated database with a manifest and with licenses, each with one activation and one session.
  * @param ids of the activations
- * @param insert writes the rows of the activations, and may write more rows
+ * @param insert writes the activations with their licenses and purchases, and may write more rows
  * @returns the settings of a service on this database, the activations for the load, and the body of the manifest
  */
 export async function makeData(url, folder, ids, insert = insertActivations) {

@@ -19,8 +19,8 @@ const DAYS_A_MONTH = 365.25 / 12;
 export function computeCosts({ heartbeats, days, monthsKept }) {
   const nights = computeNights(days);
   const costOf = (load, clients) => cost({ load, clients, nights, heartbeats, monthsKept });
-  // An instance at its limit has the cost of the closed loop. The cost at a fixed rate is an upper bound, because fewer heartbeats
-  // share a statement.
+  // `isCapacity` marks the closed loop, which has the costs of an instance at its limit: first without, then with a replica. At a
+  // fixed rate fewer heartbeats share a statement, so that its costs are an upper bound.
   const large = heartbeats.loads.filter((load) => load.isCapacity || load.perSecond > MILLION_RATE);
   const full = heartbeats.loads.filter(({ isCapacity }) => isCapacity);
   return {
@@ -31,7 +31,7 @@ export function computeCosts({ heartbeats, days, monthsKept }) {
   };
 }
 
-/** Computes the costs of a row. The cost of a roll-up is what its night takes in addition to the median of the other nights. */
+/** Computes what retention costs for a telemetry row. A roll-up costs what its night takes above the median of other nights. */
 function computeNights({ nights, months }) {
   const moves = nights.filter(({ weeks }) => weeks === 0);
   const rollUps = nights.filter(({ weeks }) => weeks > 0);
@@ -89,7 +89,7 @@ function cost({ load, clients, nights, heartbeats, monthsKept }) {
     nightCores: cores(ofNight('processorUs')),
     replicaCores: cores(load.replicaUs),
     replayCores: cores(load.replayUs),
-    instances: (factor) => Math.ceil((factor * cores(load.serviceUs)) / PLANNED_SHARE),
+    instances: (peakFactor) => Math.ceil((peakFactor * cores(load.serviceUs)) / PLANNED_SHARE),
     walADay: rowsADay * (load.wal + ofNight('wal')),
     walPerSecond: rate * load.wal,
     inboxBytes: rowsADay * heartbeats.inboxBytes,
@@ -106,7 +106,7 @@ function cost({ load, clients, nights, heartbeats, monthsKept }) {
 }
 
 /** Finds how many clients reach each limit, fewest first, and what extends the limit. */
-function findLimits([without, withReplica], { move, rollUp, diskBytes }, monthsKept) {
+function findLimits([withoutReplica, withReplica], { move, rollUp, diskBytes }, monthsKept) {
   const clientsOfRate = (rate) => (rate * DAY_SECONDS) / HEARTBEATS_A_DAY;
   const inBusiestHour = (resource) => `${PLANNED_SHARE * 100} % of ${resource}, busiest hour`;
   const core = inBusiestHour('a core');
@@ -115,8 +115,8 @@ function findLimits([without, withReplica], { move, rollUp, diskBytes }, monthsK
   const rowsInRun = (us) => (RUN_SECONDS * 1e6) / us;
   const rowsKept = HEARTBEATS_A_DAY * monthsKept * DAYS_A_MONTH;
   return [
-    ['service', core, clientsOfCore(without.serviceUs), 'instances'],
-    ['primary, heartbeats', core, clientsOfCore(without.primaryUs), 'cores'],
+    ['service', core, clientsOfCore(withoutReplica.serviceUs), 'instances'],
+    ['primary, heartbeats', core, clientsOfCore(withoutReplica.primaryUs), 'cores'],
     ['primary with a replica, heartbeats', core, clientsOfCore(withReplica.primaryUs), 'cores'],
     ['replica', core, clientsOfCore(withReplica.replicaUs), 'cores, replicas'],
     ['replay of the replica', core, clientsOfCore(withReplica.replayUs), 'none: one process'],

@@ -28,7 +28,7 @@ export class WaitingActivation {
   /**
    * Activates for a click on Activate. It reads the key as typed, and sends its canonical text. It replaces an
    * activation that is repeated.
-   * @throws the error of `activate`; without a request, a LicenseProblem for a text that is no license key
+   * @throws the error of `activate`, or a LicenseProblem for a text that is no license key, for which no request is sent
    */
   async start(typed: Activation): Promise<Status> {
     const { activate, clock } = this.#dependencies;
@@ -76,7 +76,7 @@ function repeatAfterMs(error: unknown): number | undefined {
   const { ACTIVATION_REPEAT_INTERVAL_MS: interval, ACTIVATION_REPEAT_DURATION_MS: longest } = schedule;
   const requested = Math.min((error.retry_after_seconds ?? 0) * 1000, longest);
   if (error instanceof ServiceUnreachable) return Math.max(interval, requested);
-  // The service never answers an activation with `reactivate`.
+  // The service never answers an activation with `reactivate`. A client treats it as `retry`.
   if (error.client_action === 'retry' || error.client_action === 'reactivate')
     return Math.max(schedule.ACTIVATION_REPEAT_RETRY_MS, requested);
   return isAtLimit(error) ? interval : undefined;

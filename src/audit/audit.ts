@@ -33,8 +33,8 @@ export type AuditAction =
 /** Who acts, and why. */
 export interface AuditContext {
   /**
-   * The e-mail address of a staff member; for a command the name given with `--as`, or `cli`; for retention `retention`; for the
-   * sample data of development `npm start`.
+   * The e-mail address of a staff member; for a command the name given with `--as`, or "cli"; for retention "retention"; for the
+   * sample data of development "npm start".
    */
   readonly actor: string;
   readonly reason: string | null;

@@ -13,7 +13,7 @@ export class Clock {
   /** The accepted offset of the wall clock from the monotonic clock. */
   #acceptedMs: number | undefined;
   /**
-   * The present offset, as it was when it was first observed. Later offsets that differ by less than an hour count as the same one.
+   * The first observation of the present offset. Later offsets that differ from it by less than an hour count as the same one.
    * It is accepted when it has lasted for long enough (`hasJumpedAhead`).
    */
   #candidate: Offset | undefined;

@@ -35,33 +35,35 @@ const SSL_FILES = ['sslrootcert', 'sslcert', 'sslkey'];
 // The errors of this file do not contain URLs, because a URL contains a password.
 
 /** Parses the URL of a database, which may have several hosts. @returns the URL with its TLS option @throws ConfigError */
-export function databaseUrl(name: string, text: string): string {
-  refuseUnescaped(name, text);
-  const urls = hostUrls(text).map((each) => parseDatabaseUrl(name, each));
+export function databaseUrl(setting: string, text: string): string {
+  refuseUnescaped(setting, text);
+  const urls = hostUrls(text).map((each) => parseDatabaseUrl(setting, each));
   const first = urls[0]!;
   if (databaseHost(first).includes(',') || (urls.length > 1 && first.searchParams.has('host'))) {
     throw new ConfigError(
-      `${name} must give several hosts before the name of the database: postgres://user:password@host1:port,host2:port/name.`,
+      `${setting} must give several hosts before the name of the database: postgres://user:password@host1:port,host2:port/name.`,
     );
   }
   const hosts = urls.map(({ host }) => host);
-  return withHosts(databaseUrlWithTls(name, first, urls.map(databaseHost)), hosts);
+  return withHosts(databaseUrlWithTls(setting, first, urls.map(databaseHost)), hosts);
 }
 
-function parseDatabaseUrl(name: string, text: string): URL {
+function parseDatabaseUrl(setting: string, text: string): URL {
   const url = URL.parse(text);
   if (url && /^postgres(ql)?:$/.test(url.protocol) && databaseHost(url)) return url;
-  throw new ConfigError(`${name} must be a URL of the form postgres://user:password@host:port/name.`);
+  throw new ConfigError(`${setting} must be a URL of the form postgres://user:password@host:port/name.`);
 }
 
 /** Parses the URL of a mail server. @returns the URL with its TLS option @throws ConfigError */
-export function smtpUrl(name: string, text: string): string {
-  refuseUnescaped(name, text);
+export function smtpUrl(setting: string, text: string): string {
+  refuseUnescaped(setting, text);
   const url = URL.parse(text);
   if (!url || !/^smtps?:$/.test(url.protocol) || !url.hostname) {
-    throw new ConfigError(`${name} must be a URL of the form smtp://user:password@host:port or smtps://….`);
+    throw new ConfigError(
+      `${setting} must be a URL of the form smtp://user:password@host:port or smtps://….`,
+    );
   }
-  return smtpUrlWithTls(url);
+  return smtpUrlWithTls(setting, url);
 }
 
 /**
@@ -69,7 +71,7 @@ export function smtpUrl(name: string, text: string): string {
  * `@` before the first `/`, `?` or `#` as the user name and password: of `smtp://user:pa@ss/word@host` the host would be `ss`.
  * Therefore a later `@` is refused too, also in a query.
  */
-function refuseUnescaped(name: string, text: string): void {
+function refuseUnescaped(setting: string, text: string): void {
   const [, authority = '', rest = ''] = /^[^:]*:\/\/([^/?#]*)(.*)$/s.exec(text) ?? [];
   const [credentials = '', ...hosts] = authority.split('@');
   if (
@@ -79,29 +81,29 @@ function refuseUnescaped(name: string, text: string): void {
   )
     return;
   throw new ConfigError(
-    `The user name and the password in ${name} must be escaped: write @ as %40, / as %2F, ? as %3F, # as %23 and % as %25.`,
+    `The user name and the password in ${setting} must be escaped: write @ as %40, / as %2F, ? as %3F, # as %23 and % as %25.`,
   );
 }
 
 /**
  * Returns the URL of a database with the sslmode that is used (docs/decisions/0029). TLS with a verified certificate is the
  * default unless all hosts are on this machine. All connections use the returned URL.
- * @param name the setting @param url the value of the setting @param hosts all hosts of the value @throws ConfigError
+ * @param setting its name @param url the value of the setting @param hosts all hosts of the value @throws ConfigError
  */
-function databaseUrlWithTls(name: string, url: URL, hosts: readonly string[]): string {
+function databaseUrlWithTls(setting: string, url: URL, hosts: readonly string[]): string {
   const { searchParams } = url;
   if (searchParams.has('ssl') || searchParams.has('uselibpqcompat')) {
-    throw new ConfigError(`${name} must give sslmode in place of ssl and uselibpqcompat.`);
+    throw new ConfigError(`${setting} must give sslmode in place of ssl and uselibpqcompat.`);
   }
   // pg uses the last of several values.
   const requested = searchParams.getAll('sslmode').at(-1);
   const mode = requested === undefined ? undefined : SSL_MODES.get(requested);
   if (requested !== undefined && mode === undefined) {
     throw new ConfigError(
-      `The sslmode of ${name} must be verify-full, verify-ca, require, no-verify or disable.`,
+      `The sslmode of ${setting} must be verify-full, verify-ca, require, no-verify or disable.`,
     );
   }
-  for (const file of SSL_FILES) refuseUnreadable(name, file, searchParams.getAll(file).at(-1));
+  for (const file of SSL_FILES) refuseUnreadable(setting, file, searchParams.getAll(file).at(-1));
   const areLocal = hosts.every((host) => host.startsWith('/') || isLoopbackHost(host));
   if (mode === undefined && areLocal) return url.href;
   searchParams.set('sslmode', mode ?? 'verify-full');
@@ -120,13 +122,13 @@ export function databaseHost({ searchParams, hostname }: URL): string {
 }
 
 /** Refuses a file that cannot be read. @param path undefined if the URL does not have the parameter @throws ConfigError */
-function refuseUnreadable(name: string, parameter: string, path: string | undefined): void {
+function refuseUnreadable(setting: string, parameter: string, path: string | undefined): void {
   if (!path) return;
   try {
     accessSync(path, constants.R_OK);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new ConfigError(`The file that ${name} names as ${parameter} cannot be read (${code}).`);
+    throw new ConfigError(`The file that ${setting} names as ${parameter} cannot be read (${code}).`);
   }
 }
 
@@ -135,11 +137,11 @@ function refuseUnreadable(name: string, parameter: string, path: string | undefi
  * required. `requireTLS=false` in the URL disables this (docs/decisions/0029).
  * @throws ConfigError if the URL of another machine has `tls.rejectUnauthorized`
  */
-function smtpUrlWithTls(url: URL): string {
+function smtpUrlWithTls(setting: string, url: URL): string {
   if (isLoopbackHost(url.hostname)) return url.href;
   if (url.searchParams.has('tls.rejectUnauthorized')) {
     throw new ConfigError(
-      'SMTP_URL must not have tls.rejectUnauthorized: the certificate of a mail server is always verified. If a private CA signed it, set tls.ca to the certificate of the CA.',
+      `${setting} must not have tls.rejectUnauthorized: the certificate of a mail server is always verified. If a private CA signed it, set tls.ca to the certificate of the CA.`,
     );
   }
   if (url.protocol !== 'smtp:') return url.href;

@@ -9,10 +9,10 @@ export function characterCount(text: string): number {
 }
 
 /**
- * Whether a text is so long that it has more than `max` characters in NFC too: NFC composes at most six UTF-16 units to one
- * character. Check it before normalization, whose time grows with the square of the number of combining marks.
+ * Whether a text certainly has more than `max` characters after NFC, by its length alone: NFC composes at most six UTF-16 units to
+ * one character. Check it before normalization, whose time grows with the square of the number of combining marks.
  */
-export const exceedsAnyForm = (text: string, max: number) => text.length > 6 * max;
+export const exceedsMaxInNfc = (text: string, max: number) => text.length > 6 * max;
 
 /**
  * Characters that are invisible or change the direction of text: control, format and bidirectional characters and line
@@ -27,7 +27,7 @@ export const visibleLine = (text: string) => text.replace(INVISIBLE_CHARACTERS, 
 export const escapeInvisible = (text: string) =>
   text.replace(INVISIBLE_CHARACTERS, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
 
-/** Returns a text that a person typed in several lines, which remain; otherwise as `visibleLine`. */
+/** As `visibleLine`, for a text of several lines: it keeps the line breaks, and makes each tab a space. */
 export const visibleLines = (text: string) =>
   text
     .split(/\r\n|[\n\r\u0085\u2028\u2029]/)

@@ -155,7 +155,7 @@ export function jobsPool(databaseUrl: string, max: number): pg.Pool {
     connectionString: url,
     max,
     application_name: 'mooring (jobs)',
-    // A statement may have to wait for a connection until the statement that uses it reaches its time limit.
+    // All connections may be in use until their statements fail, at the latest after `silence`. So a wait for one lasts longer.
     connectionTimeoutMillis: JOBS_TIMEOUTS_MS.silence + 1_000,
     statement_timeout: JOBS_TIMEOUTS_MS.statement,
     keepAlive: true,

@@ -3,8 +3,8 @@ import { SearchingClient, type ParameterStatus } from './searching-client.js';
 import { REQUEST_TIMEOUTS_MS } from './request-timeouts.js';
 
 /**
- * A connection to the primary that is destroyed when a response takes too long, or when the server is a standby. The
- * `query_timeout` of `pg` would reject the query, but keep the connection and its open transaction in the pool.
+ * A connection to the primary that is destroyed when no byte of a response arrives for too long, or when the server is a standby.
+ * The `query_timeout` of `pg` would reject the query, but keep the connection and its open transaction in the pool.
  */
 export class DeadlineClient extends SearchingClient {
   readonly #socket: Socket;

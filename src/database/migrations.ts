@@ -22,7 +22,8 @@ export type DatabaseCheck = (dataSource: DataSource) => Promise<void>;
 
 /**
  * Applies the pending migrations, each once, also if several instances start together.
- * @param printMessage receives a sentence if another instance migrates for a second or longer @param signal ends this wait
+ * @param printMessage receives a sentence if another instance migrates for a second or longer
+ * @param signal aborts this wait with an AbortError; then nothing was migrated
  * @param check is called with the migrated database, while its connections are open
  * @returns the names of the applied migrations
  * @throws ConfigError or ReadOnlyDatabase, as `requireUsableDatabase`

@@ -28,7 +28,7 @@ export class ErasureReplay implements OnModuleInit, OnApplicationShutdown {
 
   async onModuleInit(): Promise<void> {
     await this.erasures.replay();
-    // A file system may be writable again soon, so this prevents no start. Until then, each erasure fails and is repeated.
+    // The start continues, because the file may be writable again soon. Until then each new erasure fails, and its job tries again.
     const fault = await findWriteFault(this.config.tombstoneFile, 'file');
     if (fault) this.log.warning('TOMBSTONE_FILE not writable', { ...fault });
     this.#endListening = DatabaseHosts.of(this.databaseUrl.value)?.onMoved(() => void this.replayAfterMove());

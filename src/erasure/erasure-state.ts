@@ -25,11 +25,10 @@ interface FileState {
 }
 
 /**
- * For warnings and metrics: the erasures that a restore would undo, and the licenses that have not ended although their address was
- * erased again after a restore.
+ * For warnings and metrics: the erasures that a restore would undo, and the valid licenses that lost their address in a restore.
  */
 export interface ErasureState extends FileState {
-  /** The number of licenses that have not ended, although the address that a restore brought back was erased again. */
+  /** Valid licenses without an address: a backup had that of a former, erased holder. Staff must set that of the present one. */
   readonly licenses_without_address: number;
   /** The ids of these licenses, at most 100. */
   readonly license_ids: readonly string[];

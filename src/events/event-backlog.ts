@@ -4,6 +4,7 @@ import { queryOne } from '../database/sql.js';
 import { IS_WAITING } from './event-outbox.js';
 
 interface Row {
+  /** Whether new events are recorded at present. */
   readonly is_recording: boolean;
   /** Events that will be attempted, including those that have failed before. */
   readonly waiting: number;

@@ -57,6 +57,7 @@ export class EventDispatcher implements OnApplicationBootstrap, BeforeApplicatio
     await waitAtShutdown(this.#ended);
     clearTimeout(abandon);
     const milliseconds = Math.round(performance.now() - startedAt);
+    // `done` counts the events that were delivered since the shutdown began, as in `jobs ended`.
     this.log.info('events ended', { done: this.#delivered - deliveredBefore, milliseconds });
   }
 
@@ -78,7 +79,7 @@ export class EventDispatcher implements OnApplicationBootstrap, BeforeApplicatio
     const attempts = await inTransaction(pool, async (client) => {
       const events = await claimEvents(client, CONCURRENT_EVENTS);
       const made = await Promise.all(events.map((event) => this.#attempt(sender, event)));
-      // An attempt that the shutdown ended says nothing about the receiver, so it is not counted.
+      // After the abort, no failure of the round is counted: most say only that the shutdown ended the attempt.
       const settled = made.filter(({ error }) => error === null || !this.#abandon.signal.aborted);
       if (settled.length > 0) await settleAttempts(client, settled, this.clock.now());
       return settled;

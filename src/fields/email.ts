@@ -1,6 +1,6 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { textField } from '../core/field.js';
-import { exceedsAnyForm } from '../core/text.js';
+import { exceedsMaxInNfc } from '../core/text.js';
 
 /**
  * Two parts around one `@`, without spaces, angle brackets, control and format characters. The domain also excludes the other
@@ -15,7 +15,7 @@ const MAX_EMAIL_LENGTH = 254;
  * @returns null if the text is no e-mail address or has more than 254 characters
  */
 export function canonicalEmail(text: string): string | null {
-  if (exceedsAnyForm(text, MAX_EMAIL_LENGTH)) return null;
+  if (exceedsMaxInNfc(text, MAX_EMAIL_LENGTH)) return null;
   const [, local, domain] = EMAIL_PATTERN.exec(text.trim().toLowerCase()) ?? [];
   if (!local || !domain || !text.isWellFormed()) return null;
   // NFKC can turn letters without a lower-case form, such as ℂ, into capitals. It leaves the Japanese full stop, which browsers

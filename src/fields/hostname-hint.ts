@@ -1,7 +1,7 @@
 import { Invalid, NOT_STORABLE, type Field } from '../core/field.js';
 import {
   characterCount,
-  exceedsAnyForm,
+  exceedsMaxInNfc,
   hasVisibleCharacter,
   isStorableText,
   visibleLine,
@@ -20,7 +20,7 @@ export const hostnameHintField: Field<string | null> = {
     if (typeof input !== 'string') return new Invalid('must be text');
     if (!isStorableText(input)) return NOT_STORABLE;
     if (!hasVisibleCharacter(input)) return null;
-    if (exceedsAnyForm(input, MAX_HINT_CHARACTERS)) return TOO_LONG;
+    if (exceedsMaxInNfc(input, MAX_HINT_CHARACTERS)) return TOO_LONG;
     const hint = visibleLine(input);
     return characterCount(hint) <= MAX_HINT_CHARACTERS ? hint : TOO_LONG;
   },

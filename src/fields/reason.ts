@@ -1,7 +1,7 @@
 import { Invalid, textField, type Field } from '../core/field.js';
 import {
   characterCount,
-  exceedsAnyForm,
+  exceedsMaxInNfc,
   hasVisibleCharacter,
   isStorableText,
   visibleLines,
@@ -14,7 +14,7 @@ const TOO_LONG = new Invalid(`must have at most ${MAX_REASON_CHARACTERS} charact
 /** The reason that staff give for a change, in the form of `visibleLines`. */
 export const reasonField = textField('must say why, in a sentence', (text) => {
   if (!hasVisibleCharacter(text)) return null;
-  if (exceedsAnyForm(text, MAX_REASON_CHARACTERS)) return TOO_LONG;
+  if (exceedsMaxInNfc(text, MAX_REASON_CHARACTERS)) return TOO_LONG;
   const reason = visibleLines(text);
   if (characterCount(reason) > MAX_REASON_CHARACTERS) return TOO_LONG;
   return containsEmail(reason) ? new Invalid('must not hold an e-mail address') : reason;

@@ -2,7 +2,7 @@
 export interface SourceRow {
   /** Where the row begins, for messages: `line 7`, or `line 3, item 17`. */
   readonly place: string;
-  /** Why no cell of the row can be trusted; undefined if they can. */
+  /** Why the cells cannot be trusted, for example because they are in wrong columns; undefined if they can be trusted. */
   readonly fault?: string | undefined;
   /** Returns the text of a cell; undefined if the file has no such column. @param column in the form of `columnName` */
   cell(this: void, column: string): string | undefined;

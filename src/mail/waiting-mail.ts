@@ -28,8 +28,8 @@ export interface WaitingMail {
   /** Waiting mails without a failed attempt. */
   readonly untried: number;
   /**
-   * Waiting mails that have been due for five minutes and are not being sent. Sign-in codes do not count: only codes to the address
-   * of a license take time, so the public warning about late mails would reveal whether an address has a license.
+   * Waiting mails that have been due for five minutes and are not being sent. Sign-in codes do not count: a code is sent only if a
+   * license or a purchase has the address, so the public warning about late codes would reveal whether an address is known.
    */
   readonly late: number;
   /** Mails with a failed attempt, including those after their last attempt. */

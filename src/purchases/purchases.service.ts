@@ -74,6 +74,7 @@ export class PurchasesService {
     }
     if (report.status === 'paid' && !before.paid) {
       const email = isErased ? null : report.email!;
+      // The stored purchase has another id than the derived one if it was stored before `mooring keys accept-secret`.
       await this.linkOrIssueLicense(manager, { ...ids, purchase_id: before.id }, email, state);
     }
     const license_ids = await findLicenseIds(manager, before.id);
@@ -92,8 +93,8 @@ export class PurchasesService {
   }
 
   /**
-   * Repeats a transaction that exceeded the time limit of request connections, because it ends the tens of thousands of activations
-   * of one license. It may end after the response to the processor, which is sent in any case within two seconds.
+   * Repeats a transaction that exceeded the time limit of request connections. A refund does so if its license has tens of
+   * thousands of activations. It may end after the response to the processor, which is sent in any case within two seconds.
    */
   private withoutTimeLimit<T>(work: (manager: EntityManager) => Promise<T>): Promise<T> {
     const inTransaction = async (manager: EntityManager) => {

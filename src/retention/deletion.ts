@@ -47,7 +47,7 @@ function createParameters(rule: RetentionRule, { asOf, now }: RunTimes): unknown
 
 /**
  * Creates the query for the `keptFrom` day of the oldest row that is due, even if `deleteCondition` prevents its deletion. If
- * no row is due, the query reads only the index on `keptFrom`. The table of the job queue has no such index.
+ * no row is due, it reads only the index on `keptFrom`; for the job queue, which has no such index, it reads the table.
  * @returns the SQL, and the value of its placeholder
  * @param placeholder the SQL placeholder of the returned value, such as `$1`
  */

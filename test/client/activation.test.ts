@@ -126,16 +126,19 @@ describe('activate', () => {
         60,
       ],
       ['`reactivate`', () => problem(403, 'token_invalid', 'reactivate'), 60],
-    ])('is repeated after %s once its retry-after is over', async (_name, answer, seconds) => {
-      const computer = await refused();
-      computer.service.answer['/v1/activate'] = () => answer({ 'retry-after': '120' });
-      await computer.advanceTime(5_000 + seconds * 1_000 - 1);
-      expect(activations(computer)).toHaveLength(2);
-      await computer.advanceTime(1);
-      expect(activations(computer)).toHaveLength(3);
-    });
+    ])(
+      'is repeated after %s once its retry-after, and at least a minute, has passed',
+      async (_name, answer, seconds) => {
+        const computer = await refused();
+        computer.service.answer['/v1/activate'] = () => answer({ 'retry-after': '120' });
+        await computer.advanceTime(5_000 + seconds * 1_000 - 1);
+        expect(activations(computer)).toHaveLength(2);
+        await computer.advanceTime(1);
+        expect(activations(computer)).toHaveLength(3);
+      },
+    );
 
-    test('ends after a retry-after that is longer than any timer', async () => {
+    test('ends after a retry-after above the longest delay of a timer, which is not taken for no delay', async () => {
       const computer = await refused();
       const headers = { 'retry-after': '999999999999' };
       computer.service.answer['/v1/activate'] = () => problem(503, 'unavailable', 'retry', {}, headers);
@@ -179,6 +182,7 @@ describe('activate', () => {
       const retry = computer.client.heartbeatNow();
       await heartbeatSent.promise;
       computer.service.answer['/v1/activate'] = () => computer.service.confirm(201);
+      // `advanceTime` would wait until the client is idle, but it waits for the answer to the heartbeat.
       await computer.time.advance(5_000, () => Promise.resolve());
       const done = act(computer);
       answer.resolve(computer.service.confirm());
@@ -406,7 +410,7 @@ describe('after a stop', () => {
     expect((await computer.restart()).kind).toBe('running');
   });
 
-  test('a reactivate is not followed in the background, so a released machine does not activate itself again', async () => {
+  test('the action reactivate is not obeyed in the background, so a released machine does not activate itself again', async () => {
     const computer = await computerStoppedBy('binding_released');
     computer.service.answer['/v1/heartbeat'] = () => problem(403, 'token_invalid', 'reactivate');
     expect((await computer.restart()).kind).toBe('stopped');
@@ -419,7 +423,7 @@ describe('after a stop', () => {
     ['machine_limit_reached', 'Retry', (computer: Computer) => computer.client.heartbeatNow()],
     ['machine_limit_reached', 'a restart', (computer: Computer) => computer.restart()],
   ])(
-    'of an activation that was refused with %s, %s follows a reactivate, because no heartbeat could end the stop',
+    'of an activation that was refused with %s, %s obeys the action reactivate, because no heartbeat could end this stop',
     async (code, _how, tryAgain) => {
       const computer = await Computer.activated();
       computer.service.answer['/v1/heartbeat'] = () => problem(403, 'token_invalid', 'reactivate');

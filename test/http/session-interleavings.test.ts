@@ -104,7 +104,7 @@ class HolderCase {
     'change the address': () => this.#changeAddress(),
     'erase the holder': async () => {
       await service.app.get(ErasureService).run(this.erasureId, AUDIT_CONTEXT);
-      // This also holds if the license got another address before, which ended the sessions of its key as well.
+      // Also if the address was changed before: the change ended a session begun by key, and the erasure ends one begun by code.
       expect(await this.read(this.cookie)).toBe(204);
     },
   };
@@ -125,6 +125,7 @@ class HolderCase {
       return;
     }
     this.begun[kind].push(answer.cookie('holder')!);
+    // The request had the cookie of this session, so the sign-in has replaced the session.
     expect(await this.read(this.cookie)).toBe(204);
     await this.read(answer.cookie('holder')!);
   }

@@ -181,7 +181,7 @@ describe('a transaction that the processor reports and that is imported', () => 
   });
 
   test.each(['before', 'after'])(
-    'has a license that staff, but no sign-in, find by its previous key if its key was replaced %s the import',
+    'has a license whose previous key finds it for staff, but does not sign in, if its license key was replaced %s the import',
     async (order) => {
       const [row, rekey] = [
         { key: `REKEYED-${order}-1`, email: `rekeyed-${order}@example.com`, transaction: `rekeyed-${order}` },
@@ -253,7 +253,7 @@ test('an erasure removes the previous key, and the same file does not bring the 
   expect(await idsOf(email)).toEqual([]);
 });
 
-test('after an erasure, a row that was imported before does not add the address to a purchase of which only the refund was reported', async () => {
+test('after an erasure, a repeated import of a row, now with a refunded transaction, does not store the address in the purchase', async () => {
   const email = 'unpaid@example.com';
   const row = { key: 'UNPAID-0001-ABCD', email };
   await importLicenses(row);
@@ -276,7 +276,7 @@ test('a row is refused if all licenses of its transaction have other addresses: 
   });
 });
 
-describe('a row of an imported license that is not one of its transaction', () => {
+describe('a row whose imported license does not belong to the transaction of the row', () => {
   const NOT_REACHED =
     'this license is imported already, and the refund or dispute of this row does not change it: set its status';
 
@@ -284,12 +284,12 @@ describe('a row of an imported license that is not one of its transaction', () =
     ['refunded', 'revoked'],
     ['disputed', 'suspended'],
   ])(
-    'does not end the license of another shop if it is %s, and is refused until its own is %s',
+    'with the status %s changes no license of that transaction, and is refused until staff have set its own license to %s',
     async (status, own) => {
       const shopA = { key: `${status}-SHOP-A`, email: `a@${status}.example`, transaction: `${status}-1001` };
       const shopB = { key: `${status}-SHOP-B`, email: `b@${status}.example`, transaction: `${status}-1001` };
       await importLicenses(shopA);
-      // Its row was refused because of its transaction, which was therefore emptied.
+      // With its transaction, which is also one of shop A, this row would be refused. So the operator has emptied the transaction.
       await importLicenses({ ...shopB, transaction: '' });
       const unchanged = { imported: 0, raised_purchases: 0 };
       expect(await importLicenses(shopA, shopB)).toMatchObject({
@@ -334,7 +334,7 @@ test('a linked license, whose key its buyer has, gets no mail from license impor
   expect(await toMail()).toBe(before);
 });
 
-test('the mails of an import do not wait for the next attempt of a mail that failed', async () => {
+test('the mails of an import are not scheduled behind the next attempt of a mail that failed', async () => {
   // No service uses this database, so no mail is sent while the test is at work.
   const { url } = await createDatabase();
   const alone = new Terminal({ DATABASE_URL: url });

@@ -349,6 +349,7 @@ test('a list of 500 machines can be filtered, and is shown in full on request', 
     [license.license_id],
   );
   await page.reload();
+  // A page that is loaded again offers a passkey again.
   await button(page, 'Later').click();
   await page.getByLabel('Find a machine by its name or the end of its id').fill('studio 7');
   await page.getByRole('status').getByText('11 machines', { exact: true }).waitFor({ state: 'attached' });
@@ -1086,7 +1087,7 @@ test('after a conflict, a field that was put back to its first value counts as n
   await expectText(dialog(page).getByRole('listitem'), 'machines: 9 → 33');
   expect(await machines.inputValue()).toBe('33');
 
-  // The page reads a further change when its tab comes back, but the dialog goes on from what it shows.
+  // The page reads a further change when its tab comes back. The open dialog is still based on the revision that it shows.
   await service.setLicense(license.license_id, { machines_allowed: 44 });
   await focusWindow(page);
   await expectText(page, '0 of 44 machines in use');

@@ -167,7 +167,7 @@ describe('a license', () => {
       await transaction.query(`update license set ${change} where id = $1`, [license_id]);
       await transaction.commit();
       const shown = await reading;
-      // The history has the present hint of the key.
+      // The history is not compared: its entries have the key hint that the license has when the history is read.
       expect(shown).toEqual({ ...before, history: expect.any(Array) });
       const stale = { 'if-match': `"${shown.revision}"` };
       const rekeyed = await admin.call(

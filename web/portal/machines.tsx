@@ -26,6 +26,7 @@ export function Machines({ license }: { license: HolderLicense }) {
   hasFilter.current ||= active.length > MAX_WITHOUT_FILTER;
   // Labels are stored in NFC. A copied text may have a letter and its accent as two characters.
   const text = filter.normalize().trim().toLowerCase();
+  // The machine for which the page was opened stays in view, also if the filter does not find it.
   const isFound = (activation: HolderActivation) => isThisMachine(activation) || matches(activation, text);
   const found = active.filter(isFound);
   return (

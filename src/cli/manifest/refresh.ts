@@ -41,6 +41,7 @@ export async function withdraw(
   const live = await loadLiveManifest(options, context);
   const target = verifyFound(await findTarget(options.backTo, context), context);
   const { also_available } = target.content;
+  // Only the versions in these two manifests are known here. The service checks the manifest again with all published ones.
   const versions = PublishedVersions.of(target.content);
   versions.add(live.content);
   const publishedState = { live, versions, isWithdrawal: true };

@@ -1,8 +1,8 @@
 import { createCipheriv, randomBytes, scryptSync, type KeyObject } from 'node:crypto';
 
 /**
- * With this N and r, scrypt uses 16 MiB, the largest power of two that OpenSSL reads without an option. A parallelization (p) of 10
- * compensates for the small memory; OWASP recommends at least 5 for this N.
+ * With this N and r, scrypt uses 16 MiB. The next power of two is above the default memory limit of OpenSSL, which could then read
+ * the key only with an option. A parallelization (p) of 10 compensates for this; OWASP recommends at least 5 for this N.
  */
 const SCRYPT = { N: 2 ** 14, r: 8, p: 10 } as const;
 const SALT_BYTES = 16;

@@ -42,7 +42,8 @@ export class ManifestsController {
   ) {
     const isWithdrawal = withdraw === 'true';
     await this.manifests.refresh();
-    // If another manifest becomes live meanwhile, the publication is refused, so no response has a wrong `live`.
+    // The manifest before the publication. If another one becomes live after this line, the publication is refused, because
+    // `previous` does not name it.
     const live = this.manifests.live?.content ?? null;
     const work =
       dry_run === 'true'

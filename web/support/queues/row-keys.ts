@@ -20,11 +20,18 @@ export function useRowShortcuts(): void {
     const current = findFocusedRow();
     const index = current ? rows.indexOf(current) : -1;
     const within = event.shiftKey ? findSelectedTable(current) : current;
-    if (key === 'j') rows[Math.min(index + 1, rows.length - 1)]?.focus();
-    else if (key === 'k') rows[Math.max(index - 1, 0)]?.focus();
-    else within?.querySelector<HTMLElement>(`[data-key="${key}"] :is(button, input)`)?.click();
-    return true;
+    if (key === 'j') return focus(rows[Math.min(index + 1, rows.length - 1)]);
+    if (key === 'k') return focus(rows[Math.max(index - 1, 0)]);
+    const control = within?.querySelector<HTMLElement>(`[data-key="${key}"] :is(button, input)`);
+    control?.click();
+    return Boolean(control);
   });
+}
+
+/** @returns whether there is a row to focus */
+function focus(row: HTMLElement | undefined): boolean {
+  row?.focus();
+  return Boolean(row);
 }
 
 /** Finds the table, with its selection bar, for a key with Shift: that of the focused row, or else one with a selected row. */

@@ -94,7 +94,8 @@ class FileStorage:
     def _merged(self, state: State, changed: AbstractSet[str], late: AbstractSet[str]) -> State:
         """The stored state with the changed members of this one, without outdated ones: another process may have written since.
 
-        Raises OSError if it cannot be read: it may contain a license of that process, so only a new license may replace it.
+        Raises OSError if the file cannot be read. It may contain a license of another process, so only a new license may
+        replace it.
         """
         try:
             text = self._read_text()
@@ -106,7 +107,8 @@ class FileStorage:
         if stored is None:
             return state
         members = {name: getattr(state, name) for name in changed - outdated_members(stored, state, changed - late)}
-        # No process deletes a license: if the file has none, another process has written it without the lock.
+        # No process deletes a license. If the file has none, a process without the lock has overwritten it with an older state:
+        # the license of this process is stored again.
         members.setdefault("license", stored.license or state.license)
         return replace(stored, **{**members, "sequences": highest_of(stored.sequences, state.sequences)})
 
