@@ -12,6 +12,7 @@ interface ComposeService {
   readonly mem_limit?: string;
   readonly security_opt?: string[];
   readonly cap_drop?: string[];
+  readonly ulimits?: Readonly<Record<string, number>>;
   readonly profiles?: string[];
   readonly ports?: string[];
   readonly environment: Record<string, string>;
@@ -102,6 +103,11 @@ test('a container can write its volumes only (except the database), gets no furt
       cap_drop: ['ALL'],
     });
   expect(postgres).toMatchObject({ mem_limit: '2g', security_opt: ['no-new-privileges:true'] });
+});
+
+test('no container writes a core dump, which would contain secrets and rows of tables', () => {
+  const limits = Object.entries(services).map(([name, { ulimits }]) => [name, ulimits]);
+  expect(limits).toEqual(Object.keys(services).map((name) => [name, { core: 0 }]));
 });
 
 test('the image has the tag of the version, also in the instructions and in .env.example', () => {
