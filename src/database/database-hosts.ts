@@ -124,7 +124,10 @@ export class DatabaseHosts {
     });
     this.#states = states;
     const chosen = this.#choose(states);
-    if (!chosen) throw noUsableHost(states, this.#known, this.wanted);
+    if (!chosen) {
+      this.#closeOutdated();
+      throw noUsableHost(states, this.#known, this.wanted);
+    }
     this.#use({ host: chosen, timeline: chosen.answer.timeline });
     return chosen;
   }
@@ -148,12 +151,22 @@ export class DatabaseHosts {
     this.#isSuspect = false;
     this.#failedSearch = undefined;
     if (!previous || isSame(previous, next)) return;
+    this.#closeUnless((used) => isSame(used, next));
+    for (const listener of this.#listeners) listener(previous.host.address, next.host.address, next.timeline);
+  }
+
+  /** Closes the connections to a former primary. A newer timeline proves that there is a newer one, even if it cannot be used. */
+  #closeOutdated(): void {
+    const newest = this.wanted === 'primary' && this.#known ? this.#known.timeline : 0;
+    this.#closeUnless(({ timeline }) => timeline >= newest);
+  }
+
+  #closeUnless(isUsable: (used: UsedHost) => boolean): void {
     for (const [connection, used] of this.#connections) {
-      if (isSame(used, next)) continue;
+      if (isUsable(used)) continue;
       this.#connections.delete(connection);
       connection.close(`the ${this.wanted} is another host`);
     }
-    for (const listener of this.#listeners) listener(previous.host.address, next.host.address, next.timeline);
   }
 
   /** Registers a new connection, whose server gave this answer. @throws Error if its server may not be used */

@@ -1,0 +1,32 @@
+import { expect, test } from '@jest/globals';
+import { maintenanceDataSource } from '../../src/database/data-source.js';
+import { DatabaseHosts } from '../../src/database/database-hosts.js';
+import { queryOne } from '../../src/database/sql.js';
+import { afterThisFile } from '../support/of-this-file.js';
+import { FragilePostgres } from '../support/databases/outage-harness.js';
+import { StreamingReplica } from '../support/databases/replica-harness.js';
+
+const first = await FragilePostgres.start();
+const second = await StreamingReplica.of(first, 'second');
+const addressOf = ({ url }: { url: string }) => new URL(url).host;
+
+/** A process that has these servers in DATABASE_URL, and uses the first one. */
+async function connectTo(...servers: { url: string }[]) {
+  const url = first.url.replace(addressOf(first), servers.map(addressOf).join());
+  const dataSource = maintenanceDataSource(url);
+  await dataSource.initialize();
+  afterThisFile(() => dataSource.destroy());
+  const read = () => queryOne(dataSource, 'select 1 as one');
+  await read();
+  return { hosts: DatabaseHosts.of(url)!, read };
+}
+
+const { hosts, read } = await connectTo(first, second);
+
+test('a former primary is not used over a connection that a process has, also if the new primary accepts no writes', async () => {
+  await second.promote();
+  await second.sql('alter database mooring set default_transaction_read_only = on');
+  const states = `${addressOf(first)} outdated, ${addressOf(second)} read_only`;
+  await expect(hosts.search()).rejects.toThrow(`No host is the primary: ${states}`);
+  await expect(read()).rejects.toThrow(/^(Connection terminated|No host is the primary)/);
+});
