@@ -12,6 +12,7 @@ import {
   type HostState,
   type KnownCluster,
 } from './host-choice.js';
+import { REQUEST_TIMEOUTS_MS } from './request-timeouts.js';
 
 /** After a search without result, new connections fail for this time without another search, so that standbys are not flooded. */
 const SEARCH_PAUSE_MS = 250;
@@ -117,8 +118,7 @@ export class DatabaseHosts {
           (answer) => ({ ...host, answer }),
           (error: unknown) => ({ ...host, error }),
         );
-        // A primary on a newer timeline than this process has seen was just promoted, so the other hosts need not answer.
-        if (this.#isPromoted(states[index])) resolve();
+        if (this.#isPromoted(states[index])) setTimeout(resolve, REQUEST_TIMEOUTS_MS.otherHosts).unref();
       });
       void Promise.all(requests).then(() => resolve());
     });
@@ -132,6 +132,7 @@ export class DatabaseHosts {
     return chosen;
   }
 
+  /** Whether a host is a primary on a newer timeline than this process has seen. */
   #isPromoted(state: HostState): boolean {
     const isPrimary = this.wanted === 'primary' && roleOf(state, this.#known) === 'primary';
     return isPrimary && this.#known !== undefined && state.answer!.timeline > this.#known.timeline;

@@ -8,6 +8,11 @@ export const REQUEST_TIMEOUTS_MS = {
   connection: 1_000,
   /** The wait for the hosts of a database URL with several hosts to say whether they accept writes. */
   hostSearch: 700,
+  /**
+   * The wait for the other hosts after one that was just promoted has answered: a second one may have been promoted too. A former
+   * primary that hangs does not answer at all.
+   */
+  otherHosts: 300,
   /** The duration of a statement; then the database cancels it. */
   statement: 800,
   /** The wait for any byte from the database during a query; then the connection is destroyed. */
