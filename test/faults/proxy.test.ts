@@ -184,8 +184,15 @@ describe(PROXY_NAME, () => {
       expect(two.requests).toEqual([]);
     });
 
-    test('gets a page, its files and its API from the same instance, and from another one if that instance is down', async () => {
-      const paths = ['/portal/', '/assets/portal-D9mhnCam.js', '/portal/api/session', '/privacy/data'];
+    test('gets a page, all that it loads and its API from the same instance, and from another one if that instance is down', async () => {
+      const files = [
+        '/portal/',
+        '/assets/portal-D9mhnCam.js',
+        '/languages?page=portal',
+        '/languages/de/portal',
+        '/brand',
+      ];
+      const paths = [...files, '/portal/api/session', '/privacy/data'];
       const respondingInstances = async () =>
         Promise.all(paths.map(async (path) => (await sendRequest('GET', path)).from));
       expect(new Set(await respondingInstances())).toEqual(new Set(['one']));

@@ -69,6 +69,15 @@ test('the proxy has its configuration, which takes the addresses of the instance
   );
 });
 
+test('the proxy sends all that a page loads to the instance of the page, so that both have one version', () => {
+  const ofOneInstance = /use-server one if \{ path_beg (.+) \}/.exec(configuration)![1]!.split(' ');
+  const loaded = ['portal', 'privacy', 'support'].flatMap((page) =>
+    [...names(/"\.\.(\/[\w-]+)[?"]/g, read(`web/${page}/index.html`))].concat(`/${page}`),
+  );
+  expect(loaded).toContain('/languages');
+  expect(loaded.filter((path) => !ofOneInstance.includes(path))).toEqual([]);
+});
+
 test('each container has only the secrets that it needs, and only the container of the operator can change them', () => {
   const mounts = (of: ComposeService) => of.volumes.map((volume) => volume.split(':'));
   const secrets = (of: ComposeService) => mounts(of).filter(([from]) => from!.startsWith('./secrets'));
