@@ -104,7 +104,8 @@ export function refuseUnpublishable(next: ManifestContent, context: PublishConte
     next.sequence > (live?.content.sequence ?? 0) + MAX_SEQUENCE_STEP,
     `The sequence ${next.sequence} is too high: clients accept no lower sequence afterwards.`,
   );
-  if (context.isRepeated) return;
+  if (context.isRepeated)
+    return refuseIf(isWithdrawal && !versions.hasHigher(next.version), withdrawsNothing(next, live!.content));
   if (live) refuseWrongSuccessor(next, live, context);
   else refuseWrongFirst(next, isWithdrawal);
   const publishedVersion = versions.find(next.version);
@@ -151,10 +152,7 @@ function refuseWrongSuccessor(
     isLowerVersion && !isWithdrawal,
     `The live version is ${live.version}; this one is ${next.version} and must not be below it (unless it is published with --withdraw).`,
   );
-  refuseIf(
-    !isLowerVersion && isWithdrawal,
-    `This manifest withdraws nothing: the live version is ${live.version}, and this one is ${next.version}.`,
-  );
+  refuseIf(!isLowerVersion && isWithdrawal, withdrawsNothing(next, live));
   const target = versions.find(next.version);
   refuseIf(
     isLowerVersion && !target,
@@ -162,6 +160,9 @@ function refuseWrongSuccessor(
   );
   refuseIf(isLowerVersion && target!.isWithdrawn, `Version ${next.version} is withdrawn.`);
 }
+
+const withdrawsNothing = (next: ManifestEntry, live: ManifestEntry) =>
+  `This manifest withdraws nothing: the live version is ${live.version}, and this one is ${next.version}.`;
 
 /** Refuses another image for a published version, and a higher minimum license expiry, which would take it from some licenses. */
 function refuseChangedVersion(

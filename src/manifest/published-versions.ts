@@ -47,6 +47,11 @@ export class PublishedVersions {
     return this.#versions.get(canonicalVersion(version));
   }
 
+  /** Whether a higher version was published. If `version` is the live one, the higher version is withdrawn. */
+  hasHigher(version: string): boolean {
+    return [...this.#versions.values()].some((known) => compareVersions(known.version, version) > 0);
+  }
+
   /**
    * The newest version that is not withdrawn and that the license covers; undefined if there is none.
    * @param licenseExpiry null for a license that never expires

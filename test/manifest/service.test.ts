@@ -76,6 +76,15 @@ describe('a publisher', () => {
     expired.mockRestore();
   });
 
+  test('cannot publish the live manifest again as a withdrawal, which would withdraw nothing', async () => {
+    const document = JSON.parse(manifests.service.live!.body) as SignedManifest;
+    const sentence = 'This manifest withdraws nothing: the live version is 2.0, and this one is 2.0.';
+    const check = manifests.service.checkPublishable(document, IS_WITHDRAWAL);
+    await expect(check).rejects.toThrow(sentence);
+    const publication = manifests.service.publish(document, AUDIT_CONTEXT, IS_WITHDRAWAL);
+    await expect(publication).rejects.toThrow(sentence);
+  });
+
   test('can withdraw a version, also in a check, only if a withdrawal is requested', async () => {
     const document = manifests.sign(await manifests.withdrawal());
     await expect(manifests.service.checkPublishable(document)).rejects.toThrow(PublishError);
@@ -90,6 +99,14 @@ describe('a publisher', () => {
       action: 'manifest.withdraw',
       change: { sequence: 3, version: '1.0', before: { sequence: 2, version: '2.0' } },
     });
+  });
+
+  test('can repeat a withdrawal, which changes nothing', async () => {
+    const before = await audit();
+    const { body, content } = manifests.service.live!;
+    const document = JSON.parse(body) as SignedManifest;
+    expect(await manifests.service.publish(document, AUDIT_CONTEXT, IS_WITHDRAWAL)).toEqual(content);
+    expect(await audit()).toEqual(before);
   });
 
   test('is refused if an unsigned copy differs from the signed member', async () => {
