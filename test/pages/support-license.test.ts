@@ -691,6 +691,16 @@ test('an admin erases a holder after typing the e-mail address', async () => {
   });
 });
 
+test('an admin erases a holder whose domain is not in ASCII, which browsers convert to ASCII in a field for an address', async () => {
+  const license = await issueLicense('leaves@bücher.example');
+  const page = await openAs(browser, origin, service, 'admin', `#license/${license.license_id}`);
+  await button(page, 'Erase the holder …').click();
+  await dialog(page).getByLabel('Why?').fill('Asked on the telephone');
+  await dialog(page).getByLabel('Type the e-mail').pressSequentially('Leaves@bücher.example');
+  await button(dialog(page), 'Erase').click();
+  await expectToast(page, /^The holder is being erased/);
+});
+
 test('the page of an erased license offers no action that needs a holder', async () => {
   const license = await issueLicense('erased@example.com');
   await service.sql('update license set email = null, ended_at = now() where id = $1', [license.license_id]);

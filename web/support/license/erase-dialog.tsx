@@ -2,7 +2,6 @@ import { fill, UntrustedText } from '../../shared/texts/text.js';
 import { call } from '../call.js';
 import { messages } from '../messages.js';
 import { ConfirmDialog } from '../parts/confirm-dialog.js';
-import { emailField } from '../parts/email-field.js';
 import { reasonField } from '../parts/reason.js';
 import type { LicenseDialogProps } from './dialog-props.js';
 
@@ -10,7 +9,12 @@ import type { LicenseDialogProps } from './dialog-props.js';
 export function EraseDialog({ email, onClose, onDone }: LicenseDialogProps) {
   const { erase: texts, reason: reasons } = messages;
   const fields = {
-    email: emailField(texts.confirm, (value) => value.toLowerCase() !== email && texts.confirmWrong),
+    email: {
+      label: texts.confirm,
+      // In a field of the type `email`, browsers convert a domain to ASCII, and the stored address has it in Unicode.
+      input: { inputMode: 'email', autocomplete: 'off', spellcheck: false },
+      check: (value: string) => value.normalize().toLowerCase() !== email && texts.confirmWrong,
+    },
     reason: reasonField({ suggestions: reasons.erase }),
   };
   return (
