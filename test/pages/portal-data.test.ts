@@ -147,6 +147,19 @@ test('what the page has read while a deletion is taken back stays', async () => 
   expect(await machineRow(page, 'Renamed').count()).toBe(1);
 });
 
+test('a deletion whose request was stored although the answer was lost is shown, and can be taken back', async () => {
+  const page = await browser.openPage(origin, { now: NOW });
+  await routeNext(page, '**/portal/api/erasure', async (route) => {
+    await route.fetch();
+    await route.abort();
+  });
+  await askForErasure(page);
+  await expectAnnounced(page, 'Deletion is asked for.');
+  await expectFocus(page.locator('#erasure'));
+  await page.getByRole('button', { name: 'Take it back' }).click();
+  await expectAnnounced(page, 'Taken back. Nothing is deleted.');
+});
+
 test('a deletion that was taken back although the answer was lost is no longer shown', async () => {
   const page = await browser.openPage(origin, { now: NOW });
   await askForErasure(page);

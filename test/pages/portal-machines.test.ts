@@ -85,6 +85,18 @@ describe('asking support to release a machine', () => {
     await browser.expectAccessibleLayout(page);
   });
 
+  test('is shown as done although its answer is lost', async () => {
+    const id = await activateMachine(service, license, 'Studio Mac');
+    const page = await openByKey(browser, origin, license);
+    await page.getByRole('button', { name: 'Ask support to release Studio Mac' }).click();
+    await page.getByLabel('Reason').fill('Sold');
+    await routeNext(page, '**/portal/api/activations/*/release-request', loseAnswer);
+    await page.getByRole('button', { name: 'Send to support' }).click();
+    await expectToast(page, 'Support has been asked.');
+    await expectText(machineRow(page, 'Studio Mac'), 'Asked on 20 November');
+    expect(await readReleaseRequests(id)).toEqual([{ reason: 'Sold' }]);
+  });
+
   test('shows the error of a refused reason at the field, which keeps its text', async () => {
     const id = await activateMachine(service, license, 'Studio Mac');
     const page = await openByKey(browser, origin, license);

@@ -4,7 +4,7 @@ import { plural, formatUtcDay } from '../shared/dates/dates.js';
 import { t } from '../shared/texts/text.js';
 import { toast } from '../shared/notices/toast.js';
 import { messages } from './messages.js';
-import { askForErasure } from './portal-api.js';
+import { askForErasure, readHolder } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';
 
 /** Lists what an erasure deletes and keeps, and requests it. */
@@ -12,7 +12,12 @@ export function AskForErasure({ onClose }: { onClose: () => void }) {
   const { holder, update } = useHolderSession();
   const explain = useHolderError();
   const confirm = async () => {
-    const { erasure } = await askForErasure(holder.email);
+    const { erasure } = await askForErasure(holder.email).catch(async (thrown: unknown) => {
+      // Perhaps the request was stored, and only the answer was lost. Another holder may have signed in meanwhile.
+      const { email, erasure: waiting } = await readHolder();
+      if (email !== holder.email || !waiting) throw thrown;
+      return { erasure: waiting };
+    });
     onClose();
     update((latest) => ({ ...latest, erasure }), 'erasure');
     toast(messages.data.willRun);

@@ -23,7 +23,10 @@ export function AskForRelease({ activation, onClose }: Props) {
   const { update } = useHolderSession();
   const explain = useHolderError();
   const send = async (reason: string) => {
-    await askForRelease(id, reason);
+    await askForRelease(id, reason).catch(async (thrown: unknown) => {
+      // Perhaps support was asked, and only the answer was lost.
+      if (!findActivation(await readHolder(), id)?.release_requested_at) throw thrown;
+    });
     const current = await readHolder();
     onClose();
     // For a machine that is no longer in use the service answers without an error, and stores no release request.
