@@ -11,7 +11,11 @@ import { LicenseKeys } from '../keys/license-keys.js';
 import type { PurchaseIds } from '../keys/purchase-ids.js';
 import { enqueueMail } from '../mail/mail.service.js';
 import { setEventTime } from './event-time.js';
-import { clearDataOfFormerHolder, deleteCodesOfFormerAddress } from './former-holder.js';
+import {
+  clearDataOfFormerHolder,
+  deleteCodesOfFormerAddress,
+  timeUnderCurrentHolder,
+} from './former-holder.js';
 import { License } from './license.entity.js';
 import { licenseRevision, type ChangeableByStaff } from './license-revision.js';
 import { mailableKey } from './mailable-key.js';
@@ -162,6 +166,7 @@ export class LicensesService {
       if (before.email === null && !before.address_lost_at && change.email !== undefined)
         throw problem('license_erased');
       const at = this.clock.now();
+      const recordedAt = timeUnderCurrentHolder(before, at);
       const ended_at = endedAt(
         { ...before, ...change, purchase_state: await readPurchaseState(manager, id) },
         at,
@@ -169,7 +174,7 @@ export class LicensesService {
       const end_changed_at = endChangedAt(before, { ...before, ...change, ended_at }, at);
       const hasNewEmail = change.email !== undefined && change.email !== before.email;
       const emailColumns = hasNewEmail && {
-        email_since: await changeTime(manager, id, at),
+        email_since: await changeTime(manager, id, recordedAt),
         address_lost_at: null,
       };
       await setEventTime(manager, at);
@@ -182,7 +187,8 @@ export class LicensesService {
         ...(hasNewEmail && { email: 'changed' }),
         ...(names.length > 0 && { before: Object.fromEntries(names.map((name) => [name, before[name]])) }),
       };
-      await recordAudit(manager, audit, { action: 'license.set', license_id: id, change: auditChange, at });
+      const event = { license_id: id, change: auditChange, at: recordedAt };
+      await recordAudit(manager, audit, { action: 'license.set', ...event });
       if (!hasNewEmail) return;
       // A sign-in with a code locks the code first too, and then the session that it replaces: the opposite order could deadlock.
       if (before.email !== null) await deleteCodesOfFormerAddress(manager, before.email);
@@ -201,10 +207,10 @@ export class LicensesService {
    */
   async sendKey(id: string, audit?: AuditContext, language?: string): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
-      await lockLicense(manager, id);
+      const license = await lockLicense(manager, id);
       const key = await mailableKey(manager, this.keys, id);
       if (typeof key === 'string') throw problem('key_not_mailable', { reason: key });
-      const at = this.clock.now();
+      const at = timeUnderCurrentHolder(license, this.clock.now());
       if (audit) await recordAudit(manager, audit, { action: 'license.send_key', license_id: id, at });
       await enqueueMail(manager, 'license_key_again', id, at, { language });
     });
@@ -231,7 +237,7 @@ export class LicensesService {
         throw problem('key_not_mailable', { reason: current });
       const { license_key, key_hash, key_hint } = this.keys.derive(id, key_generation + 1);
       const change = { key_hint, key_generation: key_generation + 1 };
-      const at = this.clock.now();
+      const at = timeUnderCurrentHolder(license, this.clock.now());
       await execute(
         manager,
         `insert into replaced_key (license_id, key_hash, replaced_at) values ($1, $2, $3)

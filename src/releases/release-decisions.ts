@@ -7,6 +7,7 @@ import { ReleaseService } from './release.service.js';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, rfc3339 } from '../core/clock.js';
 import { problem } from '../http/problems/problem.js';
+import { timeUnderCurrentHolder } from '../licenses/former-holder.js';
 import { lockLicense } from '../licenses/licenses.service.js';
 import { enqueueMail } from '../mail/mail.service.js';
 
@@ -72,7 +73,8 @@ export class ReleaseDecisions {
       // An activation has at most one open request: this one.
       const language = await decideOpenRequest(manager, activation_id, decision, at);
       const change = { release_request_id: id, activation_id, decision };
-      await recordAudit(manager, audit, { action: 'release_request.decide', license_id, change, at });
+      const event = { license_id, change, at: timeUnderCurrentHolder(license, at) };
+      await recordAudit(manager, audit, { action: 'release_request.decide', ...event });
       if (decision === 'release')
         await this.releases.releaseLocked(manager, activation_id, license, audit, language);
       // An activation that has ended meanwhile needs no mail.

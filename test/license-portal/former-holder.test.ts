@@ -189,7 +189,38 @@ test('events of the new holder are mailed and shown, also if the clock of their 
   ]);
   const { json } = await (await new Browser(service).signInByCode(email)).call('GET', '/export');
   expect(json.licenses[0].activations).toMatchObject([{ id, release_requests: [{ reason: 'Sold' }] }]);
-  expect(json.licenses[0].history).toMatchObject([{ action: 'activation.release' }]);
+  const [released, decided] = json.licenses[0].history;
+  expect(released).toMatchObject({ action: 'activation.release' });
+  expect(decided).toMatchObject({ action: 'release_request.decide', change: { decision: 'decline' } });
+});
+
+test('the export of the new holder has what staff did through an instance whose clock is behind the change of the address', async () => {
+  const email = 'owns@example.com';
+  const id = await changeAddressAhead(email, 5_000);
+  const [row] = await service.sql('select license_id from activation where id = $1', [id]);
+  const license_id = row!['license_id'] as string;
+  await service.app.get(ReleaseRequests).create(id, 'Sold', email);
+  const [request] = await service.sql('select id from release_request where activation_id = $1', [id]);
+  await service.app.get(ReleaseDecisions).decide(request!['id'] as string, 'decline', AUDIT_CONTEXT);
+  await service.setLicense(license_id, { machines_allowed: 4 });
+  const licenses = service.app.get(LicensesService);
+  await licenses.sendKey(license_id, AUDIT_CONTEXT);
+  await licenses.rekey(license_id, AUDIT_CONTEXT);
+  const { json } = await (await new Browser(service).signInByCode(email)).call('GET', '/export');
+  const [exported] = json.licenses;
+  const actions = ['license.rekey', 'license.send_key', 'license.set', 'release_request.decide'];
+  expect(exported.history.map(({ action }: { action: string }) => action)).toEqual(actions);
+  expect(exported.keys_replaced_at).toHaveLength(1);
+});
+
+test('of two changes of the address, also if the clock of the second instance is behind, the last holder sees neither', async () => {
+  const id = await changeAddressAhead('second@example.com', 5_000);
+  const [row] = await service.sql('select license_id from activation where id = $1', [id]);
+  await service.setLicense(row!['license_id'] as string, { email: 'third@example.com' });
+  const { json } = await (
+    await new Browser(service).signInByCode('third@example.com')
+  ).call('GET', '/export');
+  expect(json.licenses[0].history).toEqual([]);
 });
 
 test('a release by the new holder through an instance whose clock is behind the change of the address counts and is mailed', async () => {

@@ -205,7 +205,7 @@ function changeLicense({ license, now }: StepContext, { terms }: CommandOf<'chan
 
 /** Records when the address changed, and deletes the hostname hints of ended activations and the open requests. */
 function deleteFormerHolderData(license: License, now: number): void {
-  license.email_since = afterActivations(license, now);
+  license.email_since = afterActivations(license, afterNewAddress(license, now));
   for (const activation of license.activations) {
     if (activation.ended) activation.hostname_hint = null;
     activation.requests = activation.requests.filter(({ decision }) => decision !== null);
@@ -217,7 +217,7 @@ function rekey({ license, now }: StepContext): Outcome {
   if (license.email === null || ['refunded', 'revoked'].includes(statusOf(license)))
     return refusedOutcome('key_not_mailable', 409, 'fix');
   license.generation += 1;
-  license.replaced_at.push(afterActivations(license, now));
+  license.replaced_at.push(afterActivations(license, afterNewAddress(license, now)));
   return { result: '202' };
 }
 
