@@ -148,6 +148,15 @@ test('an address without a license gets the same response as one with a license,
   expect(await email(page).inputValue()).toBe('unknown@example.com');
 });
 
+test('the page names the address of a mailed code with its domain in Unicode, which the browser converts to ASCII', async () => {
+  const page = await open();
+  await press(page, 'I lost my key');
+  await expectFocus(email(page));
+  await email(page).pressSequentially('ada@bücher.example');
+  await press(page, 'Mail me a code');
+  await expectText(page, 'If we know ada@bücher.example, a code is on its way there.');
+});
+
 test('while a code is requested, its address cannot be changed, so the page names the address to which the code is mailed', async () => {
   const page = await open();
   await press(page, 'I lost my key');

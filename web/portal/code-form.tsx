@@ -15,7 +15,8 @@ import { messages } from './messages.js';
 export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps) {
   const container = useRef<HTMLDivElement>(null);
   const form = useRef<HTMLFormElement>(null);
-  const [isMailed, setIsMailed] = useState(false);
+  // As the service names it: the browser may have converted the domain to ASCII.
+  const [sentTo, setSentTo] = useState<string>();
   const [fieldError, setFieldError] = useState<FieldError>();
   const showError = (newError: FieldError | undefined) => {
     setFieldError(newError);
@@ -26,8 +27,9 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
     showError('wrongEmail');
     return '';
   });
-  const showCodeEntry = (isShown: boolean) => {
-    setIsMailed(isShown);
+  /** @param address to which a code was mailed; undefined shows the form for an address */
+  const showCodeEntry = (address: string | undefined) => {
+    setSentTo(address);
     focusSoon(container.current!, 'input');
   };
   const address = email.trim();
@@ -35,22 +37,21 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
     showError(emailError(email));
     if (emailError(email)) return;
     await run(async () => {
-      await mailCode({ email: address });
-      showCodeEntry(true);
+      showCodeEntry((await mailCode({ email: address })).sent_to);
     });
   };
   return (
     <div ref={container}>
-      {isMailed ? (
+      {sentTo !== undefined ? (
         <CodeEntry
-          sentTo={address}
+          sentTo={sentTo}
           submit={messages.signIn.signIn}
           mail={() => mailCode({ email: address })}
           signIn={(code) => signInByCode({ email: address, code })}
           onSignedIn={onSignedIn}
           extra={
             <>
-              <Button kind="link" onClick={() => showCodeEntry(false)}>
+              <Button kind="link" onClick={() => showCodeEntry(undefined)}>
                 {messages.signIn.otherAddress}
               </Button>
               {extra}
