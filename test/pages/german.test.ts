@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import type { Locator, Page } from 'playwright-core';
-import type { PrivacyData } from '../../web/shared/api/api-types.js';
+import type { PrivacyData } from '../../src/http/responses/api-types.js';
 import type { LicenseChange } from '../../src/licenses/licenses.service.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';

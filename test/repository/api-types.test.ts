@@ -8,8 +8,8 @@ interface Generator {
 // @ts-expect-error: the script is JavaScript without declarations.
 const { apiTypes }: Generator = await import('../../scripts/api-types.mjs');
 
-test('web/shared/api/api-types.ts is current (npm run docs:api-types writes it)', () => {
-  const file = new URL('../../web/shared/api/api-types.ts', import.meta.url);
+test('src/http/responses/api-types.ts is current (npm run docs:api-types writes it)', () => {
+  const file = new URL('../../src/http/responses/api-types.ts', import.meta.url);
   expect(readFileSync(file, 'utf8')).toBe(apiTypes(readOpenApi()));
 });
 

@@ -1,4 +1,4 @@
-import type { HolderLicensesAnswer } from '../shared/api/api-types.js';
+import type { HolderLicensesAnswer } from '../../src/http/responses/api-types.js';
 import { ConfirmDialog } from '../shared/dialogs/confirm-dialog.js';
 import { plural, formatUtcDay } from '../shared/dates/dates.js';
 import { t } from '../shared/texts/text.js';

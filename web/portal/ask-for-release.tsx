@@ -1,4 +1,4 @@
-import type { HolderActivation } from '../shared/api/api-types.js';
+import type { HolderActivation } from '../../src/http/responses/api-types.js';
 import { ConfirmDialog } from '../shared/dialogs/confirm-dialog.js';
 import { fill } from '../shared/texts/text.js';
 import { toast } from '../shared/notices/toast.js';

@@ -5,7 +5,7 @@ import { serviceTime } from '../shared/dates/service-time.js';
 import { Notice } from '../shared/notices/notice.js';
 import { t } from '../shared/texts/text.js';
 import { toast } from '../shared/notices/toast.js';
-import type { WaitingErasure } from '../shared/api/api-types.js';
+import type { WaitingErasure } from '../../src/http/responses/api-types.js';
 import { OnDemandButton } from './on-demand-button.js';
 import { cancelErasure, readHolder } from './portal-api.js';
 import { useHolderError, useHolderSession } from './session.js';

@@ -6,7 +6,7 @@ import { toastError } from '../shared/notices/toast.js';
 import { BrandFooter, BrandMark } from '../shared/page/brand.js';
 import { LanguageSwitch } from '../shared/page/language-switch.js';
 import { explain } from './explain.js';
-import type { HolderLicensesAnswer } from '../shared/api/api-types.js';
+import type { HolderLicensesAnswer } from '../../src/http/responses/api-types.js';
 import { signOut } from './portal-api.js';
 import { messages } from './messages.js';
 

@@ -3,7 +3,7 @@ import { useAction } from '../shared/forms/action.js';
 import { focusSoon } from '../shared/notices/announcer.js';
 import { Button } from '../shared/forms/button.js';
 import { Notice } from '../shared/notices/notice.js';
-import type { HolderLicense } from '../shared/api/api-types.js';
+import type { HolderLicense } from '../../src/http/responses/api-types.js';
 import { fill } from '../shared/texts/text.js';
 import { loadOnDemand, onDemand, preload } from './load-on-demand.js';
 import { explain, wrongMembers } from './explain.js';

@@ -1,4 +1,4 @@
-import type { HolderLicense, HolderLicensesAnswer } from '../shared/api/api-types.js';
+import type { HolderLicense, HolderLicensesAnswer } from '../../src/http/responses/api-types.js';
 import { serviceTime } from '../shared/dates/service-time.js';
 
 /** The status that the page shows for a license. Unlike the `status` of the service, it depends on the expiry. */

@@ -6,7 +6,7 @@ import { refundDay } from '../shared/dates/refund.js';
 import { common } from '../shared/texts/messages.js';
 import { fill, t, UntrustedText } from '../shared/texts/text.js';
 import { toast } from '../shared/notices/toast.js';
-import type { HolderLicense } from '../shared/api/api-types.js';
+import type { HolderLicense } from '../../src/http/responses/api-types.js';
 import { NextStep } from './free-a-place.js';
 import { displayStatus, isEnded, isUsable, type DisplayStatus } from './holder.js';
 import { Machines } from './machines.js';

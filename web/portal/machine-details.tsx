@@ -1,5 +1,5 @@
 import type { ComponentChild } from 'preact';
-import type { HolderActivation } from '../shared/api/api-types.js';
+import type { HolderActivation } from '../../src/http/responses/api-types.js';
 import { formatDay } from '../shared/dates/dates.js';
 import { fill } from '../shared/texts/text.js';
 import { messages } from './messages.js';

@@ -1,4 +1,4 @@
-import type { HolderActivation } from '../shared/api/api-types.js';
+import type { HolderActivation } from '../../src/http/responses/api-types.js';
 import { UntrustedText } from '../shared/texts/text.js';
 import { messages } from './messages.js';
 

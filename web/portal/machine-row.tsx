@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { formatDay } from '../shared/dates/dates.js';
 import { ExactTime } from '../shared/dates/exact-time.js';
 import { fill, t, UntrustedText } from '../shared/texts/text.js';
-import type { HolderActivation } from '../shared/api/api-types.js';
+import type { HolderActivation } from '../../src/http/responses/api-types.js';
 import { onDemand } from './load-on-demand.js';
 import { OnDemandButton } from './on-demand-button.js';
 import { MachineDetails } from './machine-details.js';

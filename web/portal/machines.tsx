@@ -2,7 +2,7 @@ import { useRef, useState } from 'preact/hooks';
 import { plural } from '../shared/dates/dates.js';
 import { Field } from '../shared/forms/field.js';
 import { StackedTable } from '../shared/tables/stacked-table.js';
-import type { HolderActivation, HolderLicense } from '../shared/api/api-types.js';
+import type { HolderActivation, HolderLicense } from '../../src/http/responses/api-types.js';
 import { isEnded, isUsable } from './holder.js';
 import { ActiveRow, EndedRow } from './machine-row.js';
 import { hasPlaceForWaitingMachine } from './release-link.js';

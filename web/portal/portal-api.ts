@@ -1,5 +1,9 @@
 import { ask, askForSession } from '../shared/api/api.js';
-import type { HolderLicensesAnswer, ReleaseAnswer, WaitingErasure } from '../shared/api/api-types.js';
+import type {
+  HolderLicensesAnswer,
+  ReleaseAnswer,
+  WaitingErasure,
+} from '../../src/http/responses/api-types.js';
 
 // The requests of the page to the portal API (docs/contract.md#portal).
 export const readHolder = () => askForSession<HolderLicensesAnswer>();

@@ -10,7 +10,7 @@ import { common } from '../shared/texts/messages.js';
 import { Page } from '../shared/page/page.js';
 import { usePageFocus } from '../shared/page/page-focus.js';
 import { toast } from '../shared/notices/toast.js';
-import type { HolderLicensesAnswer } from '../shared/api/api-types.js';
+import type { HolderLicensesAnswer } from '../../src/http/responses/api-types.js';
 import { WaitingMachine, SignInToFreeAPlace } from './free-a-place.js';
 import { Overview } from './overview.js';
 import { readHolder } from './portal-api.js';

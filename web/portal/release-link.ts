@@ -1,4 +1,4 @@
-import type { HolderActivation, HolderLicense } from '../shared/api/api-types.js';
+import type { HolderActivation, HolderLicense } from '../../src/http/responses/api-types.js';
 import { serviceTime } from '../shared/dates/service-time.js';
 import { freePlaces, isUsable } from './holder.js';
 

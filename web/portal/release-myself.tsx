@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks';
-import type { HolderActivation, HolderLicensesAnswer } from '../shared/api/api-types.js';
+import type { HolderActivation, HolderLicensesAnswer } from '../../src/http/responses/api-types.js';
 import { ConfirmDialog } from '../shared/dialogs/confirm-dialog.js';
 import { Button } from '../shared/forms/button.js';
 import { plural } from '../shared/dates/dates.js';

@@ -2,7 +2,7 @@ import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import { isSignedOut } from '../shared/api/api.js';
 import { explain } from './explain.js';
-import type { HolderLicensesAnswer } from '../shared/api/api-types.js';
+import type { HolderLicensesAnswer } from '../../src/http/responses/api-types.js';
 
 /** The data of the signed-in holder, and the functions with which parts of the page change it. */
 export interface HolderSession {

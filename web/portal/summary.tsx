@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { setTitle } from '../shared/page/brand.js';
 import { formatNumber, plural } from '../shared/dates/dates.js';
 import { fill, UntrustedText, t } from '../shared/texts/text.js';
-import type { HolderLicensesAnswer, HolderLicense } from '../shared/api/api-types.js';
+import type { HolderLicensesAnswer, HolderLicense } from '../../src/http/responses/api-types.js';
 import { displayStatus, freePlaces, isUsable } from './holder.js';
 import { Places } from './places.js';
 import { hasPlaceForWaitingMachine } from './release-link.js';

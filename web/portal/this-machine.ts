@@ -1,4 +1,4 @@
-import type { HolderActivation, HolderLicensesAnswer } from '../shared/api/api-types.js';
+import type { HolderActivation, HolderLicensesAnswer } from '../../src/http/responses/api-types.js';
 import { findActivation } from './holder.js';
 import { hasPlaceForWaitingMachine, hasWaitingMachine, memberOfUrl } from './release-link.js';
 

@@ -1,4 +1,4 @@
-import type { PrivacyData } from '../shared/api/api-types.js';
+import type { PrivacyData } from '../../src/http/responses/api-types.js';
 import { plural } from '../shared/dates/dates.js';
 import { Description } from './description.js';
 import { messages } from './messages.js';

@@ -7,7 +7,7 @@ import { currentLanguage } from '../shared/page/language.js';
 import { LanguageSwitch } from '../shared/page/language-switch.js';
 import { Loading } from '../shared/notices/loading.js';
 import { Page } from '../shared/page/page.js';
-import type { PrivacyData } from '../shared/api/api-types.js';
+import type { PrivacyData } from '../../src/http/responses/api-types.js';
 import { Report } from './report.js';
 import { messages } from './messages.js';
 

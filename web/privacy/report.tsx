@@ -3,7 +3,7 @@ import { formatTime, plural, formatUtcDay } from '../shared/dates/dates.js';
 import { StackedTable } from '../shared/tables/stacked-table.js';
 import { t } from '../shared/texts/text.js';
 import { Columns, type Table } from './columns.js';
-import type { PrivacyData } from '../shared/api/api-types.js';
+import type { PrivacyData } from '../../src/http/responses/api-types.js';
 import { Description, Untranslated } from './description.js';
 import { messages } from './messages.js';
 

@@ -1,5 +1,5 @@
 import { ask, askForSession, isSignedOut, type RequestOptions } from '../shared/api/api.js';
-import type { StaffSessionAnswer } from '../shared/api/api-types.js';
+import type { StaffSessionAnswer } from '../../src/http/responses/api-types.js';
 
 /**
  * `ended`: a request was refused because the session has ended. `resumed`: the same person has signed in again. `changed`: the

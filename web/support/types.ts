@@ -6,7 +6,7 @@ import type {
   RetentionListAnswer,
   StaffMember,
   TokenListAnswer,
-} from '../shared/api/api-types.js';
+} from '../../src/http/responses/api-types.js';
 
 // Names for parts of answers that have no name in docs/openapi.yaml.
 export type Role = StaffMember['role'];

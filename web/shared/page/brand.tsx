@@ -1,5 +1,5 @@
 import { ask } from '../api/api.js';
-import type { Brand, Contact } from '../api/api-types.js';
+import type { Brand, Contact } from '../../../src/http/responses/api-types.js';
 import { common } from '../texts/messages.js';
 import { fill, UntrustedText } from '../texts/text.js';
 

@@ -1,5 +1,5 @@
 import { directionOf, lookUpLanguage } from '../../../src/languages/tags.js';
-import type { Languages } from '../api/api-types.js';
+import type { Languages } from '../../../src/http/responses/api-types.js';
 import { common } from '../texts/messages.js';
 import { showTexts, type Texts } from '../texts/receive-texts.js';
 

@@ -1,6 +1,6 @@
 import { UntrustedText } from '../../shared/texts/text.js';
 import { ViewTitle } from '../parts/view-title.js';
-import type { StaffSessionAnswer } from '../../shared/api/api-types.js';
+import type { StaffSessionAnswer } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 import { Keyboard } from './keyboard.js';
 import { Passkeys } from './passkeys.js';

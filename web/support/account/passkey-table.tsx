@@ -2,7 +2,7 @@ import { Button } from '../../shared/forms/button.js';
 import { formatDay, formatUtcDay } from '../../shared/dates/dates.js';
 import { t, UntrustedText } from '../../shared/texts/text.js';
 import { Table, type Column } from '../parts/table.js';
-import type { Passkey } from '../../shared/api/api-types.js';
+import type { Passkey } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 import { passkeyName } from './passkey-name.js';
 

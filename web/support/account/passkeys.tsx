@@ -7,7 +7,7 @@ import { showChange } from '../parts/show-change.js';
 import { useAction } from '../../shared/forms/action.js';
 import { Failure } from '../sign-in/failure.js';
 import { enrolPasskey } from '../sign-in/passkey.js';
-import type { Passkey, PasskeyListAnswer } from '../../shared/api/api-types.js';
+import type { Passkey, PasskeyListAnswer } from '../../../src/http/responses/api-types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 import { PasskeyTable } from './passkey-table.js';

@@ -1,4 +1,4 @@
-import type { Passkey } from '../../shared/api/api-types.js';
+import type { Passkey } from '../../../src/http/responses/api-types.js';
 import { formatDay } from '../../shared/dates/dates.js';
 import { Notice } from '../../shared/notices/notice.js';
 import { fill, t, UntrustedText } from '../../shared/texts/text.js';

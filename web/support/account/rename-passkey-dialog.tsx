@@ -1,4 +1,4 @@
-import type { Passkey, PasskeyAnswer } from '../../shared/api/api-types.js';
+import type { Passkey, PasskeyAnswer } from '../../../src/http/responses/api-types.js';
 import { fill, UntrustedText } from '../../shared/texts/text.js';
 import { call } from '../call.js';
 import { messages } from '../messages.js';

@@ -1,4 +1,4 @@
-import type { StaffAnswer, StaffMember } from '../../shared/api/api-types.js';
+import type { StaffAnswer, StaffMember } from '../../../src/http/responses/api-types.js';
 import { call } from '../call.js';
 import { messages } from '../messages.js';
 import { ConfirmDialog } from '../parts/confirm-dialog.js';

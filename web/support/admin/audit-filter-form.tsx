@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { focusFirstError } from '../../shared/notices/announcer.js';
-import type { AuditFiltersAnswer } from '../../shared/api/api-types.js';
+import type { AuditFiltersAnswer } from '../../../src/http/responses/api-types.js';
 import { DAY_INPUT } from '../../shared/dates/dates.js';
 import { Button } from '../../shared/forms/button.js';
 import { Choice } from '../../shared/forms/choice.js';

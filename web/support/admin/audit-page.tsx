@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { announce, moveFocus } from '../../shared/notices/announcer.js';
-import type { AuditAnswer } from '../../shared/api/api-types.js';
+import type { AuditAnswer } from '../../../src/http/responses/api-types.js';
 import { plural } from '../../shared/dates/dates.js';
 import { fill } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';

@@ -1,6 +1,6 @@
 import { Loaded } from '../parts/loaded.js';
 import { ViewTitle } from '../parts/view-title.js';
-import type { AuditAnswer, AuditFiltersAnswer } from '../../shared/api/api-types.js';
+import type { AuditAnswer, AuditFiltersAnswer } from '../../../src/http/responses/api-types.js';
 import { useRowShortcuts } from '../queues/row-keys.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';

@@ -1,7 +1,7 @@
 import { formatUtcDay } from '../../shared/dates/dates.js';
 import { lastDay } from '../../shared/dates/expiry.js';
 import { t } from '../../shared/texts/text.js';
-import type { AuditEvent } from '../../shared/api/api-types.js';
+import type { AuditEvent } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 
 type Values = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import type { AuditEvent } from '../../shared/api/api-types.js';
+import type { AuditEvent } from '../../../src/http/responses/api-types.js';
 import { fill, t, UntrustedText } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 import { shortId } from '../parts/machine.js';

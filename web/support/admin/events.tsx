@@ -1,7 +1,7 @@
 import { RelativeTime } from '../parts/relative-time.js';
 import { UntrustedText } from '../../shared/texts/text.js';
 import { Table, type Column } from '../parts/table.js';
-import type { AuditEvent } from '../../shared/api/api-types.js';
+import type { AuditEvent } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 import { changeText } from './event-change.js';
 import { EventSentence } from './event-sentence.js';

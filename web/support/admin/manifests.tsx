@@ -5,7 +5,7 @@ import { Notice } from '../../shared/notices/notice.js';
 import { Loaded } from '../parts/loaded.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
-import type { ManifestListAnswer as Answer } from '../../shared/api/api-types.js';
+import type { ManifestListAnswer as Answer } from '../../../src/http/responses/api-types.js';
 import type { Manifest } from '../types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';

@@ -1,4 +1,4 @@
-import type { RetentionListAnswer } from '../../shared/api/api-types.js';
+import type { RetentionListAnswer } from '../../../src/http/responses/api-types.js';
 import { formatNumber, plural, formatUtcDay } from '../../shared/dates/dates.js';
 import { formatShortTime } from '../parts/dates.js';
 import { Loaded } from '../parts/loaded.js';

@@ -1,4 +1,4 @@
-import type { StaffMember } from '../../shared/api/api-types.js';
+import type { StaffMember } from '../../../src/http/responses/api-types.js';
 import { fill, UntrustedText } from '../../shared/texts/text.js';
 import { call } from '../call.js';
 import { messages } from '../messages.js';

@@ -5,7 +5,7 @@ import { fill, t, UntrustedText } from '../../shared/texts/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
-import type { FailingMail, ServiceStatusAnswer } from '../../shared/api/api-types.js';
+import type { FailingMail, ServiceStatusAnswer } from '../../../src/http/responses/api-types.js';
 import { hrefOf } from '../route.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';

@@ -2,7 +2,7 @@ import { Button } from '../../shared/forms/button.js';
 import { formatDay, formatNumber, plural } from '../../shared/dates/dates.js';
 import { t, UntrustedText } from '../../shared/texts/text.js';
 import { Table, type Column } from '../parts/table.js';
-import type { StaffMember } from '../../shared/api/api-types.js';
+import type { StaffMember } from '../../../src/http/responses/api-types.js';
 import type { Role } from '../types.js';
 import { messages } from '../messages.js';
 

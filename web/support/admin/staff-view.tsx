@@ -8,7 +8,11 @@ import { showChange } from '../parts/show-change.js';
 import { useAction } from '../../shared/forms/action.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { call, sessionEvents } from '../call.js';
-import type { StaffListAnswer, StaffMember, StaffSessionAnswer } from '../../shared/api/api-types.js';
+import type {
+  StaffListAnswer,
+  StaffMember,
+  StaffSessionAnswer,
+} from '../../../src/http/responses/api-types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 import { AddStaffDialog } from './add-staff-dialog.js';

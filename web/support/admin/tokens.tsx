@@ -1,4 +1,4 @@
-import type { TokenListAnswer } from '../../shared/api/api-types.js';
+import type { TokenListAnswer } from '../../../src/http/responses/api-types.js';
 import { useState } from 'preact/hooks';
 import { Button } from '../../shared/forms/button.js';
 import { formatDay, plural } from '../../shared/dates/dates.js';

@@ -12,7 +12,7 @@ import { useAction } from '../../shared/forms/action.js';
 import { isMistyped } from '../../shared/forms/mistyped-key.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { goTo } from '../route.js';
-import type { LicenseSearchAnswer, LicenseView } from '../../shared/api/api-types.js';
+import type { LicenseSearchAnswer, LicenseView } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 import { readQueries, type QueryKind } from './queries.js';
 import { Results } from './results.js';

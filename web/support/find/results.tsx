@@ -4,7 +4,7 @@ import { Notice } from '../../shared/notices/notice.js';
 import { EXPIRY_COLUMN, licenseColumn, MACHINES_COLUMN, STATUS_COLUMN } from '../license/license-columns.js';
 import { Table, type Column } from '../parts/table.js';
 import { hrefOf } from '../route.js';
-import type { LicenseView } from '../../shared/api/api-types.js';
+import type { LicenseView } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 import type { QueryKind } from './queries.js';
 

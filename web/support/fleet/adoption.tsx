@@ -5,7 +5,7 @@ import { t, UntrustedText } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 import { CountTable } from './count-table.js';
 import { countsOf, totalOf } from './counts.js';
-import type { FleetAnswer, FleetWeek } from '../../shared/api/api-types.js';
+import type { FleetAnswer, FleetWeek } from '../../../src/http/responses/api-types.js';
 import { DASHES, LineChart, type Line } from './line-chart.js';
 import { PublicationList } from './publication-list.js';
 import { marksOf, publicationRow } from './publications.js';

@@ -1,7 +1,7 @@
 import { formatNumber } from '../../shared/dates/dates.js';
 import { messages } from '../messages.js';
 import { countsOf, keyOf, type Dimension } from './counts.js';
-import type { FleetWeek } from '../../shared/api/api-types.js';
+import type { FleetWeek } from '../../../src/http/responses/api-types.js';
 import { WeekTable, type WeekRow } from './week-table.js';
 
 interface Props {

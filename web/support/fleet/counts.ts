@@ -1,7 +1,7 @@
 import { messages } from '../messages.js';
 import { t } from '../../shared/texts/text.js';
 import { macModelName } from './mac-models.js';
-import type { FleetOther, FleetWeek } from '../../shared/api/api-types.js';
+import type { FleetOther, FleetWeek } from '../../../src/http/responses/api-types.js';
 
 /** The heartbeats of a week that have the same value. */
 export interface Count {

@@ -1,4 +1,4 @@
-import type { CrashGroup } from '../../shared/api/api-types.js';
+import type { CrashGroup } from '../../../src/http/responses/api-types.js';
 import { t } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 

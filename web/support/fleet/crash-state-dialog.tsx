@@ -1,5 +1,5 @@
 import { ApiError } from '../../shared/api/api.js';
-import type { CrashGroup } from '../../shared/api/api-types.js';
+import type { CrashGroup } from '../../../src/http/responses/api-types.js';
 import { fill, t, UntrustedText } from '../../shared/texts/text.js';
 import { call } from '../call.js';
 import { messages } from '../messages.js';

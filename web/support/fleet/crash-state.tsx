@@ -1,7 +1,7 @@
 import { Button } from '../../shared/forms/button.js';
 import { formatUtcDay } from '../../shared/dates/dates.js';
 import { fill, t, UntrustedText } from '../../shared/texts/text.js';
-import type { CrashGroup } from '../../shared/api/api-types.js';
+import type { CrashGroup } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 import { EmailAddress } from '../parts/email-address.js';
 import { crashName } from './crash-name.js';

@@ -9,7 +9,7 @@ import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
-import type { CrashGroup, CrashGroupListAnswer } from '../../shared/api/api-types.js';
+import type { CrashGroup, CrashGroupListAnswer } from '../../../src/http/responses/api-types.js';
 import { crashName } from './crash-name.js';
 import { CrashState } from './crash-state.js';
 import { CrashStateDialog } from './crash-state-dialog.js';

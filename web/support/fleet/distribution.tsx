@@ -3,7 +3,7 @@ import { t } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
 import { CountTable } from './count-table.js';
 import { countsOf, keyOf, percentagesOf, totalOf, type Count, type Dimension } from './counts.js';
-import type { FleetWeek } from '../../shared/api/api-types.js';
+import type { FleetWeek } from '../../../src/http/responses/api-types.js';
 import { Section } from './section.js';
 import { formatUsed } from './shares.js';
 import { ValueLabel } from './value-label.js';

@@ -11,7 +11,7 @@ import { Adoption } from './adoption.js';
 import { Crashes, type CrashesProps, type State } from './crashes.js';
 import { DIMENSIONS } from './counts.js';
 import { Distribution } from './distribution.js';
-import type { FleetAnswer } from '../../shared/api/api-types.js';
+import type { FleetAnswer } from '../../../src/http/responses/api-types.js';
 import { Headline } from './headline.js';
 import { LatencyByChip } from './latency-by-chip.js';
 

@@ -1,6 +1,6 @@
 import { formatNumber, formatUtcDay, plural } from '../../shared/dates/dates.js';
 import { fill, t, UntrustedText } from '../../shared/texts/text.js';
-import type { FleetAnswer, FleetWeek } from '../../shared/api/api-types.js';
+import type { FleetAnswer, FleetWeek } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 import { countsOf, totalOf } from './counts.js';
 import { formatUsed, toPercent } from './shares.js';

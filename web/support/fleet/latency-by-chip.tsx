@@ -1,7 +1,7 @@
 import { formatNumber, formatUtcDay } from '../../shared/dates/dates.js';
 import { t, UntrustedText } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';
-import type { FleetLatency, FleetWeek } from '../../shared/api/api-types.js';
+import type { FleetLatency, FleetWeek } from '../../../src/http/responses/api-types.js';
 import { Section } from './section.js';
 import { WeekTable } from './week-table.js';
 

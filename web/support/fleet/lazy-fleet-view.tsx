@@ -4,7 +4,7 @@ import { ServiceUnavailable } from '../../shared/api/api.js';
 import { noteNoResponse, useReconnection } from '../../shared/api/connection.js';
 import { useAction } from '../../shared/forms/action.js';
 import { Loading } from '../../shared/notices/loading.js';
-import type { FleetAnswer } from '../../shared/api/api-types.js';
+import type { FleetAnswer } from '../../../src/http/responses/api-types.js';
 import { requireSession } from '../call.js';
 import { messages } from '../messages.js';
 import { LoadError } from '../parts/loaded.js';

@@ -1,6 +1,6 @@
 import { formatShortUtcDay } from '../parts/dates.js';
 import { t } from '../../shared/texts/text.js';
-import type { FleetWeek, Publication } from '../../shared/api/api-types.js';
+import type { FleetWeek, Publication } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 import type { WeekRow } from './week-table.js';
 

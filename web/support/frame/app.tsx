@@ -13,7 +13,7 @@ import { takeLink } from '../sign-in/link.js';
 import { SessionEnded } from '../sign-in/session-ended.js';
 import { SignIn } from '../sign-in/sign-in.js';
 import { useSession, type SessionState } from '../sign-in/use-session.js';
-import type { StaffSessionAnswer } from '../../shared/api/api-types.js';
+import type { StaffSessionAnswer } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 
 /** The page: the workspace of a signed-in person, or the sign-in. */

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { isSignedOut } from '../../shared/api/api.js';
 import { useOnDecided } from '../queues/row-states.js';
 import { useLoad, type Load } from '../use-load.js';
-import type { ErasureListAnswer, ReleaseQueueAnswer } from '../../shared/api/api-types.js';
+import type { ErasureListAnswer, ReleaseQueueAnswer } from '../../../src/http/responses/api-types.js';
 
 const POLL_INTERVAL_MS = 60_000;
 const INPUT_EVENTS = ['focus', 'keydown', 'pointerdown'];

@@ -23,7 +23,7 @@ import { sendPending, useUndoShortcut } from '../queues/pending.js';
 import { forgetRowStates } from '../queues/row-states.js';
 import { RequestsView } from '../queues/requests-view.js';
 import { hrefOf, useRoute, type Route } from '../route.js';
-import type { StaffSessionAnswer } from '../../shared/api/api-types.js';
+import type { StaffSessionAnswer } from '../../../src/http/responses/api-types.js';
 import type { Role } from '../types.js';
 import { messages } from '../messages.js';
 import { Nav } from './nav.js';

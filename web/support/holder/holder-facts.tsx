@@ -1,7 +1,7 @@
 import { formatNumber } from '../../shared/dates/dates.js';
 import { t } from '../../shared/texts/text.js';
 import { Copyable } from '../parts/copyable.js';
-import type { HolderLicensesPage, LicenseLine } from '../../shared/api/api-types.js';
+import type { HolderLicensesPage, LicenseLine } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 
 const STATUSES: readonly LicenseLine['status'][] = ['active', 'suspended', 'revoked', 'refunded'];

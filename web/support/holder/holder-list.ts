@@ -1,4 +1,4 @@
-import type { LicenseLine } from '../../shared/api/api-types.js';
+import type { LicenseLine } from '../../../src/http/responses/api-types.js';
 import { hrefOf } from '../route.js';
 import { messages } from '../messages.js';
 

@@ -1,7 +1,7 @@
 import { ExactTime } from '../../shared/dates/exact-time.js';
 import { EXPIRY_COLUMN, licenseColumn, MACHINES_COLUMN, STATUS_COLUMN } from '../license/license-columns.js';
 import { Table, type Column } from '../parts/table.js';
-import type { LicenseLine } from '../../shared/api/api-types.js';
+import type { LicenseLine } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 
 const ISSUED_COLUMN: Column<LicenseLine> = {

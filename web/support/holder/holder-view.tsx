@@ -9,7 +9,7 @@ import { Loaded } from '../parts/loaded.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { useRowShortcuts } from '../queues/row-keys.js';
 import { hrefOf } from '../route.js';
-import type { HolderLicensesPage } from '../../shared/api/api-types.js';
+import type { HolderLicensesPage } from '../../../src/http/responses/api-types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 import { HolderFacts } from './holder-facts.js';

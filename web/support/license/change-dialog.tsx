@@ -1,5 +1,5 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
-import type { LicenseDetailAnswer } from '../../shared/api/api-types.js';
+import type { LicenseDetailAnswer } from '../../../src/http/responses/api-types.js';
 import { expiryAfter, lastDay } from '../../shared/dates/expiry.js';
 import { t } from '../../shared/texts/text.js';
 import { SentenceAndChange } from '../admin/events.js';

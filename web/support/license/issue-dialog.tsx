@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { IssuedLicenseAnswer } from '../../shared/api/api-types.js';
+import type { IssuedLicenseAnswer } from '../../../src/http/responses/api-types.js';
 import { expiryAfter } from '../../shared/dates/expiry.js';
 import { call } from '../call.js';
 import { messages } from '../messages.js';

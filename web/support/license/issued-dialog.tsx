@@ -2,7 +2,7 @@ import { useRef, useState } from 'preact/hooks';
 import { Button } from '../../shared/forms/button.js';
 import { Dialog } from '../../shared/dialogs/dialog.js';
 import { goTo } from '../route.js';
-import type { LicenseView } from '../../shared/api/api-types.js';
+import type { LicenseView } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 
 interface Props {

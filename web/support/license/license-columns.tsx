@@ -3,7 +3,7 @@ import { expiryText } from '../../shared/dates/expiry.js';
 import { t } from '../../shared/texts/text.js';
 import type { Column } from '../parts/table.js';
 import { hrefOf } from '../route.js';
-import type { LicenseLine } from '../../shared/api/api-types.js';
+import type { LicenseLine } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 import { Status } from './status.js';
 

@@ -4,7 +4,7 @@ import { t } from '../../shared/texts/text.js';
 import { Copyable } from '../parts/copyable.js';
 import { Machine, shortId } from '../parts/machine.js';
 import type { Column } from '../parts/table.js';
-import type { Activation } from '../../shared/api/api-types.js';
+import type { Activation } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 
 export const ROWS_SHOWN_AT_FIRST = 25;

@@ -6,7 +6,7 @@ import { useDecisionMails } from '../queues/decision-mails.js';
 import { RowActions } from '../queues/row-actions.js';
 import { isPending, useRowStates } from '../queues/row-states.js';
 import { SelectableMachine, SelectionBar, useSelection } from '../queues/selection.js';
-import type { Activation } from '../../shared/api/api-types.js';
+import type { Activation } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 import {
   ACTIVATED_COLUMN,

@@ -1,4 +1,4 @@
-import type { LicenseView } from '../../shared/api/api-types.js';
+import type { LicenseView } from '../../../src/http/responses/api-types.js';
 import type { LicenseDetail } from '../types.js';
 import { messages } from '../messages.js';
 

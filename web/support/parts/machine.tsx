@@ -1,4 +1,4 @@
-import type { Activation } from '../../shared/api/api-types.js';
+import type { Activation } from '../../../src/http/responses/api-types.js';
 import { ExactTime } from '../../shared/dates/exact-time.js';
 import { fill, UntrustedText } from '../../shared/texts/text.js';
 import { messages } from '../messages.js';

@@ -3,7 +3,7 @@ import type {
   ReleaseAnswer,
   ReleaseDecisionAnswer,
   ReleaseRequestLine,
-} from '../../shared/api/api-types.js';
+} from '../../../src/http/responses/api-types.js';
 import { ApiError, isOffline, isSignedOut, ServiceUnavailable } from '../../shared/api/api.js';
 import { formatNumber, plural } from '../../shared/dates/dates.js';
 import { t } from '../../shared/texts/text.js';

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { DecisionMailsAnswer } from '../../shared/api/api-types.js';
+import type { DecisionMailsAnswer } from '../../../src/http/responses/api-types.js';
 import { call } from '../call.js';
 
 let loaded: DecisionMailsAnswer | undefined;

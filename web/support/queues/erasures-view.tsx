@@ -10,7 +10,7 @@ import { showChange } from '../parts/show-change.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
 import { ViewTitle } from '../parts/view-title.js';
-import type { Erasure, ErasureListAnswer } from '../../shared/api/api-types.js';
+import type { Erasure, ErasureListAnswer } from '../../../src/http/responses/api-types.js';
 import type { Load } from '../use-load.js';
 import { messages } from '../messages.js';
 import { useRowShortcuts } from './row-keys.js';

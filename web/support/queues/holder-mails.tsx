@@ -1,5 +1,5 @@
 import { directionOf } from '../../../src/languages/tags.js';
-import type { DecisionMails } from '../../shared/api/api-types.js';
+import type { DecisionMails } from '../../../src/http/responses/api-types.js';
 import { plural } from '../../shared/dates/dates.js';
 import { brand } from '../../shared/page/brand.js';
 import { fill, t, UntrustedText } from '../../shared/texts/text.js';

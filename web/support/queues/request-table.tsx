@@ -5,7 +5,7 @@ import { t, UntrustedText } from '../../shared/texts/text.js';
 import { machineNames, MachineWithDetails } from '../parts/machine.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
-import type { Activation, ReleaseRequestLine } from '../../shared/api/api-types.js';
+import type { Activation, ReleaseRequestLine } from '../../../src/http/responses/api-types.js';
 import type { Decision } from '../types.js';
 import { messages } from '../messages.js';
 import type { Target } from './decide.js';

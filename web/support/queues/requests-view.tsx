@@ -1,4 +1,4 @@
-import type { ReleaseQueueAnswer } from '../../shared/api/api-types.js';
+import type { ReleaseQueueAnswer } from '../../../src/http/responses/api-types.js';
 import { useState } from 'preact/hooks';
 import { formatNumber } from '../../shared/dates/dates.js';
 import { t } from '../../shared/texts/text.js';

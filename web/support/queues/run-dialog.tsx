@@ -1,4 +1,4 @@
-import type { Erasure, ErasureAnswer } from '../../shared/api/api-types.js';
+import type { Erasure, ErasureAnswer } from '../../../src/http/responses/api-types.js';
 import { fill, UntrustedText } from '../../shared/texts/text.js';
 import { call } from '../call.js';
 import { messages } from '../messages.js';

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Activation } from '../../shared/api/api-types.js';
+import type { Activation } from '../../../src/http/responses/api-types.js';
 import { Button } from '../../shared/forms/button.js';
 import { plural } from '../../shared/dates/dates.js';
 import { t } from '../../shared/texts/text.js';

@@ -1,7 +1,7 @@
 import { Button } from '../../shared/forms/button.js';
 import { useAction } from '../../shared/forms/action.js';
 import { ViewTitle } from '../parts/view-title.js';
-import type { StaffSessionAnswer } from '../../shared/api/api-types.js';
+import type { StaffSessionAnswer } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 import { Failure } from './failure.js';
 import { fill, UntrustedText } from '../../shared/texts/text.js';

@@ -1,5 +1,5 @@
 import { call } from '../call.js';
-import type { Passkey, PasskeyAnswer } from '../../shared/api/api-types.js';
+import type { Passkey, PasskeyAnswer } from '../../../src/http/responses/api-types.js';
 import { askForPasskey, makePasskey, supportsPasskeys } from './webauthn.js';
 
 /** Thrown if the browser gives no passkey. Refusals of the service are thrown unchanged. */

@@ -3,7 +3,7 @@ import { removeErrors, toast } from '../../shared/notices/toast.js';
 import { isSignedOut } from '../../shared/api/api.js';
 import { usePageFocus } from '../../shared/page/page-focus.js';
 import { findSession, forgetSession, sessionEvents } from '../call.js';
-import type { StaffSessionAnswer } from '../../shared/api/api-types.js';
+import type { StaffSessionAnswer } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 import { showChange } from '../parts/show-change.js';
 
