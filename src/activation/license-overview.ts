@@ -1,46 +1,10 @@
-import { rfc3339, rfc3339OrNull } from '../core/clock.js';
-import type { OnExpiry } from '../core/config.js';
+import { rfc3339, rfc3339OrNull, type RowOf } from '../core/clock.js';
 import { queryRows, type SqlConnection } from '../database/sql.js';
+import type { Activation as ActivationView, LicenseLine, LicenseView } from '../http/responses/api-types.js';
 import type { TypedKeyHashes } from '../keys/license-keys.js';
-import { licenseStatus, type LicenseState, type LicenseStatus } from '../licenses/license.rules.js';
-import type { Activation, EndedReason } from './activation.entity.js';
+import { licenseStatus, type LicenseState } from '../licenses/license.rules.js';
+import type { Activation } from './activation.entity.js';
 import { sinceCurrentHolder } from '../licenses/former-holder.js';
-
-/** An activation as staff and holders see it. */
-export interface ActivationView {
-  readonly id: string;
-  readonly hostname_hint: string | null;
-  readonly app_version: string;
-  readonly activated_at: string;
-  readonly state: 'active' | EndedReason;
-  readonly ended_at: string | null;
-  readonly ended_reason: EndedReason | null;
-}
-
-/**
- * A license with its activations, as staff and holders see it. Active activations are before ended ones, and in each of the two
- * groups the newest is first.
- */
-export interface LicenseView {
-  readonly id: string;
-  /** The last two symbols of the license key. */
-  readonly key_hint: string;
-  /** The last four characters of the key that another system issued for the license; null if it was not imported with one. */
-  readonly previous_key_hint: string | null;
-  /** Null if the holder was erased, or if a restore lost the address. */
-  readonly email: string | null;
-  /**
-   * Whether a restore lost the address. The license is valid nevertheless, and staff set the address again (docs/decisions/0024).
-   */
-  readonly is_address_lost: boolean;
-  readonly status: LicenseStatus;
-  readonly expires_at: string | null;
-  readonly on_expiry: OnExpiry;
-  readonly machines_allowed: number;
-  readonly machines_in_use: number;
-  readonly created_at: string;
-  readonly activations: ActivationView[];
-}
 
 /** The criterion of a search for licenses. Exactly one member is set. */
 export interface LicenseQuery {
@@ -80,15 +44,8 @@ export const ACTIVATION_ORDER = 'a.ended_at is not null, a.activated_at desc, a.
 export const LICENSE_ORDER = 'l.created_at desc, l.id desc';
 
 /** A license and the state of its purchase, as read with `LICENSE_COLUMNS`. */
-export interface LicenseRow extends LicenseState {
-  readonly id: string;
-  readonly key_hint: string;
-  readonly previous_key_hint: string | null;
-  readonly email: string | null;
-  readonly is_address_lost: boolean;
-  readonly machines_allowed: number;
-  readonly created_at: Date;
-}
+export type LicenseRow = LicenseState &
+  Omit<RowOf<LicenseLine, 'created_at' | 'expires_at'>, 'status' | 'machines_in_use'>;
 
 /**
  * Finds the licenses that match one criterion, newest first.
@@ -134,10 +91,7 @@ export const countActive = (activations: readonly Pick<Activation, 'ended_at'>[]
   activations.filter(({ ended_at }) => ended_at === null).length;
 
 /** Converts a license to its view without the activations, which are only counted. */
-export function toLicenseSummary(
-  license: LicenseRow,
-  machines_in_use: number,
-): Omit<LicenseView, 'activations'> {
+export function toLicenseSummary(license: LicenseRow, machines_in_use: number): LicenseLine {
   return {
     id: license.id,
     key_hint: license.key_hint,

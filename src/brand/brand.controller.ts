@@ -1,8 +1,9 @@
 import { Controller, Get, Header, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import type { Brand } from '../core/brand.js';
 import { Config } from '../core/config.js';
 import { problem } from '../http/problems/problem.js';
-import { brandView, type BrandView } from './brand.view.js';
+import type { Brand as BrandAnswer } from '../http/responses/api-types.js';
 import { Logo } from './logo.js';
 
 /** Browsers request the brand and the logo again after 5 minutes, so that a changed setting is soon shown. */
@@ -11,19 +12,19 @@ const CACHE_CONTROL = 'public, max-age=300';
 /** `GET /brand` and `GET /brand/logo`: what the pages show about the product and its vendor. */
 @Controller('brand')
 export class BrandController {
-  readonly #view: BrandView;
+  readonly #answer: BrandAnswer;
 
   constructor(
     { brand }: Config,
     private readonly logo: Logo,
   ) {
-    this.#view = brandView(brand);
+    this.#answer = answerOf(brand);
   }
 
   @Get()
   @Header('cache-control', CACHE_CONTROL)
-  brand(): BrandView {
-    return this.#view;
+  brand(): BrandAnswer {
+    return this.#answer;
   }
 
   @Get('logo')
@@ -41,3 +42,20 @@ export class BrandController {
       .send(image.bytes);
   }
 }
+
+/** Converts the settings of the brand. */
+const answerOf = ({ accent, ...brand }: Brand): BrandAnswer => ({
+  product_name: brand.productName,
+  vendor_name: brand.vendorName,
+  support_contact: brand.supportContact,
+  privacy_contact: brand.privacyContact,
+  shop_url: brand.shopUrl,
+  renewal_url: brand.renewalUrl,
+  accent: accent && {
+    light: accent.light,
+    light_strong: accent.lightStrong,
+    dark: accent.dark,
+    dark_strong: accent.darkStrong,
+  },
+  has_logo: brand.logoFile !== null,
+});

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { Config, ConfigError } from '../core/config.js';
 import type { ErasureService } from '../erasure/erasure.service.js';
-import type { ErasureView } from '../erasure/erasure.view.js';
+import type { Erasure } from '../http/responses/api-types.js';
 import { createErasureService, withDatabase } from './context/command-context.js';
 import { emailAddress, reason } from './terminal/options.js';
 import { auditContextOf, aligned, print, withIdName } from './terminal/output.js';
@@ -71,11 +71,11 @@ async function list(_options: unknown, command: Command): Promise<void> {
   );
 }
 
-const toValue = (request: ErasureView) => withIdName('erasure', request);
+const toValue = (request: Erasure) => withIdName('erasure', request);
 
 const STATES = { waiting: 'waiting', honoured: 'carried out', taken_back: 'cancelled' };
 
-function erasureTable(requests: readonly ErasureView[]): string {
+function erasureTable(requests: readonly Erasure[]): string {
   const head = ['Request', 'E-mail', 'State', 'Received', 'Due', 'Days left'];
   const rows = requests.map(({ id, email, state, received_on, due_on, days_left }) => [
     id,

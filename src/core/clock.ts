@@ -75,6 +75,11 @@ export function rfc3339OrNull(time: Date | null): string | null {
 export type TimesAsText<Row> = { readonly [Name in keyof Row]: TimeAsText<Row[Name]> };
 type TimeAsText<Value> = Value extends Date ? string : Value;
 
+/** The row of which `timesAsText` makes an object of a response. @template Times the names of its times */
+export type RowOf<View, Times extends keyof View> = Omit<View, Times> & {
+  readonly [Name in Times]: Date | Extract<View[Name], null>;
+};
+
 /** Returns a row for a response: its times in RFC 3339, all else unchanged. */
 export function timesAsText<Row extends object>(row: Row): TimesAsText<Row> {
   const members = Object.entries(row).map(([name, value]: [string, unknown]) => [

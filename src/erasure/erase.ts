@@ -2,17 +2,9 @@ import { DataSource, EntityManager } from 'typeorm';
 import { poolOf } from '../database/data-source.js';
 import { isAheadOfBothClocks } from '../database/lifetime.js';
 import { execute, queryIds, queryOne, queryPrepared, queryRows } from '../database/sql.js';
+import type { Erased } from '../http/responses/api-types.js';
 import { setEventTime } from '../licenses/event-time.js';
 import { LICENSE_END } from '../licenses/license-end.js';
-
-/** The result of an erasure. It is stored with the request and stated in the receipt mail. */
-export interface ErasureResult {
-  readonly licenses: number;
-  readonly activations: number;
-  readonly purchases: number;
-  /** The last day (`YYYY-MM-DD`) on which any of the purchases is kept; null without purchases. */
-  readonly purchases_kept_until: string | null;
-}
 
 /** The ids of the rows whose personal data an erasure removes. */
 export interface RowIds {
@@ -129,13 +121,14 @@ async function withoutData(
 /**
  * Ends these licenses and their activations, removes the personal data of the licenses, activations and purchases, and deletes
  * the release requests, the sessions that a license key began, and the address data of buyers whose address no row has any more.
+ * @returns the result that is stored with the request and stated in the receipt mail
  */
 export async function erasePersonalData(
   manager: EntityManager,
   { licenses, purchases }: RowIds,
   at: Date,
   taxRetentionYears: number,
-): Promise<ErasureResult> {
+): Promise<Erased> {
   const activations = await queryIds(
     manager,
     `update activation set machine_id = null, hostname_hint = null,

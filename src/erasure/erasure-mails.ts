@@ -2,12 +2,12 @@ import { Injectable, OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Config } from '../core/config.js';
 import { queryRow } from '../database/sql.js';
+import type { Erased } from '../http/responses/api-types.js';
 import type { Language } from '../languages/language.js';
 import { t } from '../languages/text.js';
 import { JobWorker } from '../mail/job-worker.js';
 import type { MailMessage } from '../mail/mail-message.js';
 import { MailService } from '../mail/mail.service.js';
-import type { ErasureResult } from './erase.js';
 import { ERASURE_TASK, ErasureService } from './erasure.service.js';
 import { CANCELLATION_PERIOD_DAYS } from './erasure.view.js';
 
@@ -51,7 +51,7 @@ export class ErasureMails implements OnModuleInit {
 
   private async composeReceipt(id: string, language: Language): Promise<MailMessage | null> {
     const sql = 'select honoured_at, erased from erasure_request where id = $1 and honoured_at is not null';
-    const row = await queryRow<{ honoured_at: Date; erased: ErasureResult }>(this.dataSource, sql, [id]);
+    const row = await queryRow<{ honoured_at: Date; erased: Erased }>(this.dataSource, sql, [id]);
     if (!row) return null;
     const product = this.config.brand.productName;
     const { erasureReceipt: texts, facts: names } = language.messages.mail;

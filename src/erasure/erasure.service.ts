@@ -8,6 +8,7 @@ import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.
 import { isTimeCertain, TimeUncertain, databaseTime } from '../database/database-clock.js';
 import { execute, queryIds, queryOne, queryRow, queryRows, type SqlConnection } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
+import type { Erased, Erasure } from '../http/responses/api-types.js';
 import { addJob } from '../mail/jobs.js';
 import { enqueueMail } from '../mail/mail.service.js';
 import {
@@ -15,7 +16,6 @@ import {
   deleteAddressData,
   lockPersonalData,
   timeOfReturn,
-  type ErasureResult,
   type RowIds,
 } from './erase.js';
 import { clearErasedAddress, findErasedAddresses } from './erased-addresses.js';
@@ -25,7 +25,6 @@ import {
   toErasureView,
   IS_WAITING,
   SELECT_ERASURES,
-  type ErasureView,
   type ErasureRow,
 } from './erasure.view.js';
 import {
@@ -77,7 +76,7 @@ export class ErasureService {
    * @param audit the staff member and the reason; undefined for the holder
    * @throws Problem `unavailable` for a holder while the time is uncertain, because the three days would be uncertain too
    */
-  async request(email: string, audit?: AuditContext): Promise<ErasureView> {
+  async request(email: string, audit?: AuditContext): Promise<Erasure> {
     return this.dataSource.transaction((manager) => this.createRequest(manager, email, audit));
   }
 
@@ -86,7 +85,7 @@ export class ErasureService {
    * @param language of the holder's page, for both mails about the request
    * @throws Problem `sign_in_required` if the session has ended, `unavailable` as `request`
    */
-  async requestInSession(email: string, session_id: string, language?: string): Promise<ErasureView> {
+  async requestInSession(email: string, session_id: string, language?: string): Promise<Erasure> {
     return this.dataSource.transaction(async (manager) => {
       const request = await this.createRequest(manager, email, undefined, language);
       // The session is checked last: a concurrent erasure deletes it, and the address must not be stored again after that.
@@ -101,7 +100,7 @@ export class ErasureService {
     email: string,
     audit?: AuditContext,
     language?: string,
-  ): Promise<ErasureView> {
+  ): Promise<Erasure> {
     // The job queue uses the clock of the database. If the clock of the service were behind it, the job would run before the three
     // days are over.
     const now = this.clock.now();
@@ -164,7 +163,7 @@ export class ErasureService {
    * waits and that TOMBSTONE_FILE records as cancelled is cancelled again: an asynchronous failover lost its cancellation, and an
    * erasure could not be undone. @throws Problem `not_found`
    */
-  async run(id: string, audit?: AuditContext): Promise<ErasureView> {
+  async run(id: string, audit?: AuditContext): Promise<Erasure> {
     if (!isUuid(id)) throw problem('not_found');
     return this.inMaintenanceTransaction(async (manager) => {
       // The lock timeout is short, because the job or the caller tries again.
@@ -218,11 +217,11 @@ export class ErasureService {
    * @returns the requests that were carried out, or cancelled in place of that (`run`), and the errors of the others
    * @throws TimeUncertain
    */
-  async runDue(audit?: AuditContext): Promise<{ completed: ErasureView[]; errors: unknown[] }> {
+  async runDue(audit?: AuditContext): Promise<{ completed: Erasure[]; errors: unknown[] }> {
     const now = this.clock.now();
     if (!(await isTimeCertain(this.clock, this.dataSource, now))) throw new TimeUncertain();
     const sql = `select id from erasure_request where ${IS_WAITING} and runs_at <= $1 order by runs_at`;
-    const completed: ErasureView[] = [];
+    const completed: Erasure[] = [];
     const errors: unknown[] = [];
     for (const id of await queryIds(this.dataSource, sql, [now]))
       await this.run(id, audit).then(
@@ -236,7 +235,7 @@ export class ErasureService {
    * Lists at most 500 requests: waiting requests by the day of receipt, the oldest first, then finished and cancelled requests, the
    * newest first.
    */
-  async list(): Promise<ErasureView[]> {
+  async list(): Promise<Erasure[]> {
     const order = `order by ${IS_WAITING} desc, case when ${IS_WAITING} then received_on end, id desc limit 500`;
     const rows = await queryRows<ErasureRow>(this.dataSource, `${SELECT_ERASURES} ${order}`);
     return rows.map((row) => toErasureView(row, this.clock.now()));
@@ -331,7 +330,7 @@ export class ErasureService {
     manager: EntityManager,
     id: string,
     email: string,
-    result: ErasureResult,
+    result: Erased,
     at: Date,
   ): Promise<void> {
     await deleteAddressData(manager, [email]);
@@ -345,7 +344,7 @@ export class ErasureService {
     await enqueueMail(manager, 'erasure_receipt', id, at, { to: email, language });
   }
 
-  private async read(manager: EntityManager, id: string): Promise<ErasureView> {
+  private async read(manager: EntityManager, id: string): Promise<Erasure> {
     const row = await queryOne<ErasureRow>(manager, `${SELECT_ERASURES} where id = $1`, [id]);
     return toErasureView(row, this.clock.now());
   }

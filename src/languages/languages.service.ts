@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Config } from '../core/config.js';
 import { AppLogger } from '../core/logger.js';
+import type { Languages as LanguagesAnswer } from '../http/responses/api-types.js';
 import { BUILT_IN_DESCRIPTIONS, BUILT_IN_LANGUAGES } from './built-in.js';
 import { readDescriptionFiles, readLanguageFiles } from './language-files.js';
 import { Language } from './language.js';
@@ -12,13 +13,6 @@ import { lookUpLanguage } from './tags.js';
 export const PAGES = ['portal', 'privacy'] as const;
 export type Page = (typeof PAGES)[number];
 
-/** A language as `GET /languages` shows it (docs/openapi.yaml, `Languages`). */
-interface LanguageView {
-  readonly tag: string;
-  /** Changes with the texts. */
-  readonly version: string;
-}
-
 /** An entry of an `accept-language` header. `bestFor` does not use an entry with a quality of 0. */
 const ENTRY = /^\s*([A-Za-z0-9-]{1,35})\s*(?:;\s*q=([01](?:\.\d{0,3})?)\s*)?$/;
 const MAX_ENTRIES = 20;
@@ -26,7 +20,7 @@ const MAX_ENTRIES = 20;
 /** The languages of pages and mails. */
 @Injectable()
 export class Languages {
-  readonly views: readonly LanguageView[];
+  readonly views: LanguagesAnswer['languages'];
   readonly #languages: ReadonlyMap<string, Language>;
   readonly #descriptions: ReadonlyMap<string, Descriptions>;
   readonly #mailLanguage: Language;

@@ -8,9 +8,7 @@ import {
   LICENSE_ORDER,
   countActive,
   toLicenseSummary,
-  type ActivationView,
   type LicenseRow,
-  type LicenseView,
 } from '../activation/license-overview.js';
 import type { Activation } from '../activation/activation.entity.js';
 import { poolOf } from '../database/data-source.js';
@@ -24,34 +22,13 @@ import { countSelfReleasesSql, selfReleaseWindowStart } from '../releases/self-r
 import { Clock, rfc3339, rfc3339OrNull } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { readRetentionEndByEmail } from '../erasure/erase.js';
-import type { WaitingErasure } from '../erasure/erasure.view.js';
+import type {
+  HolderActivation,
+  HolderLicense,
+  HolderLicensesAnswer,
+  WaitingErasure,
+} from '../http/responses/api-types.js';
 import type { Holder } from './holder.js';
-
-/** An activation in the overview of its holder. */
-interface HolderActivation extends ActivationView {
-  /** When the holder requested its release from support; null without an open request. */
-  readonly release_requested_at: string | null;
-  /** The last release request that staff declined, with their reason; null if there is none. */
-  readonly release_declined: { readonly declined_at: string; readonly reason: string | null } | null;
-}
-
-/** A license in the overview of its holder. */
-interface HolderLicense extends Omit<
-  LicenseView,
-  'email' | 'is_address_lost' | 'created_at' | 'previous_key_hint' | 'activations'
-> {
-  readonly self_releases_left: number;
-  readonly is_key_mailable: boolean;
-  readonly activations: HolderActivation[];
-}
-
-interface Overview {
-  readonly signed_in_by: 'key' | 'code';
-  readonly email: string;
-  readonly erasure: WaitingErasure | null;
-  readonly purchases_kept_until: string | null;
-  readonly licenses: HolderLicense[];
-}
 
 interface HolderLicenseRow extends LicenseRow, Pick<License, 'key_hash' | 'key_generation'> {
   readonly self_releases: number;
@@ -111,7 +88,7 @@ export class HolderOverviewService {
    * gets another address meanwhile does not see data of the new holder.
    * @returns null if the session has ended
    */
-  async read(holder: Holder): Promise<Overview | null> {
+  async read(holder: Holder): Promise<HolderLicensesAnswer | null> {
     const isSignedInByCode = holder.email !== null;
     const rows = await queryPrepared<HolderLicenseRow>(poolOf(this.dataSource), {
       ...(isSignedInByCode ? LICENSES_BY_EMAIL : LICENSE_BY_KEY),

@@ -1,6 +1,7 @@
 import { DataSource } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import { queryOne, queryRows } from '../database/sql.js';
+import type { FailingMail, ServiceStatusAnswer } from '../http/responses/api-types.js';
 import { MAIL_TASK_PREFIX } from './mail.service.js';
 
 /**
@@ -9,34 +10,12 @@ import { MAIL_TASK_PREFIX } from './mail.service.js';
  */
 export const CODE_MAIL = 'sign_in_code';
 
-/** A mail with a failed attempt to deliver, which may be tried again. */
-export interface FailingMail {
-  readonly kind: string;
-  /** The id of the row that the mail is about, such as a license. */
-  readonly about: string;
-  readonly reason: string;
-  readonly attempts: number;
-  readonly waiting_since: string;
-  /** Null after the last attempt. */
-  readonly next_attempt_at: string | null;
-}
-
-/** The mails that have not been sent yet, as operators see them. */
-export interface WaitingMail {
-  /** Mails that will be attempted, including those that have failed before. */
-  readonly waiting: number;
-  /** Waiting mails without a failed attempt. */
-  readonly untried: number;
-  /**
-   * Waiting mails that have been due for five minutes and are not being sent. Sign-in codes do not count: a code is sent only if a
-   * license or a purchase has the address, so the public warning about late codes would reveal whether an address is known.
-   */
-  readonly late: number;
-  /** Mails with a failed attempt, including those after their last attempt. */
-  readonly failed: number;
-  /** The first hundred failing mails: sign-in codes last, because many can be requested, and otherwise the oldest first. */
-  readonly failing: FailingMail[];
-}
+/**
+ * The mails that have not been sent yet, as operators see them. In `failing`, sign-in codes come last, because many can be requested.
+ * In `late` they do not count: a code is sent only if a license or a purchase has the address, so the public warning about late
+ * codes would reveal whether an address is known.
+ */
+export type WaitingMail = ServiceStatusAnswer['mail'];
 
 interface Row {
   readonly key: string | null;

@@ -7,23 +7,10 @@ import { ReleaseService } from './release.service.js';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, rfc3339 } from '../core/clock.js';
 import { problem } from '../http/problems/problem.js';
+import type { ReleaseDecisionAnswer } from '../http/responses/api-types.js';
 import { timeUnderCurrentHolder } from '../licenses/former-holder.js';
 import { lockLicense } from '../licenses/licenses.service.js';
 import { enqueueMail } from '../mail/mail.service.js';
-
-/** The decision about a release request. `id` is the id of the request. */
-interface ReleaseDecision {
-  readonly id: string;
-  readonly decision: Decision;
-  readonly decided_at: string;
-}
-
-/** A release request after a decision. */
-interface DecisionResult {
-  readonly release_request: ReleaseDecision;
-  /** Whether this call decided it; false if it had been decided before. */
-  readonly was_open: boolean;
-}
 
 interface RequestRow {
   readonly activation_id: string;
@@ -59,7 +46,7 @@ export class ReleaseDecisions {
    * unless the activation has ended meanwhile. For a decided request it returns the first decision.
    * @throws Problem `not_found`
    */
-  async decide(id: string, decision: Decision, audit: AuditContext): Promise<DecisionResult> {
+  async decide(id: string, decision: Decision, audit: AuditContext): Promise<ReleaseDecisionAnswer> {
     if (!isUuid(id)) throw problem('not_found');
     return this.dataSource.transaction(async (manager) => {
       const { license_id } = await findRequest(manager, id);
@@ -90,6 +77,6 @@ async function findRequest(manager: EntityManager, id: string): Promise<RequestR
   return request;
 }
 
-function decisionView(id: string, decision: Decision, at: Date): ReleaseDecision {
+function decisionView(id: string, decision: Decision, at: Date): ReleaseDecisionAnswer['release_request'] {
   return { id, decision, decided_at: rfc3339(at) };
 }

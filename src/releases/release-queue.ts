@@ -1,30 +1,15 @@
 import { DataSource } from 'typeorm';
-import { toActivationView, type ActivationView } from '../activation/license-overview.js';
+import { toActivationView } from '../activation/license-overview.js';
 import type { Activation } from '../activation/activation.entity.js';
-import { rfc3339 } from '../core/clock.js';
+import { rfc3339, type RowOf } from '../core/clock.js';
 import { queryRows } from '../database/sql.js';
+import type { ReleaseQueueAnswer } from '../http/responses/api-types.js';
 
-/** A release request that waits for a decision. */
-interface WaitingRequest {
-  readonly id: string;
-  readonly asked_at: string;
-  readonly reason: string | null;
-  /** The language of the page on which the holder requested it; null for MAIL_LANGUAGE. */
-  readonly language: string | null;
-  readonly license: {
-    readonly id: string;
-    readonly key_hint: string;
-    readonly email: string | null;
-    readonly machines_allowed: number;
-    readonly machines_in_use: number;
-  };
-  readonly activation: ActivationView;
-}
+type WaitingRequest = ReleaseQueueAnswer['release_requests'][number];
 
-type Row = Omit<WaitingRequest, 'activation' | 'asked_at'> &
+type Row = Omit<RowOf<WaitingRequest, 'asked_at'>, 'activation'> &
   Pick<Activation, 'hostname_hint' | 'app_version' | 'activated_at' | 'ended_at' | 'ended_reason'> & {
     readonly activation_id: string;
-    readonly asked_at: Date;
   };
 
 const RELEASE_QUEUE_LIMIT = 500;

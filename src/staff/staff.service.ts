@@ -2,24 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
-import { Clock, timesAsText, type TimesAsText } from '../core/clock.js';
+import { Clock, timesAsText, type RowOf } from '../core/clock.js';
 import { execute, queryRow, queryRows, type SqlConnection } from '../database/sql.js';
 import { invalidMembers, problem } from '../http/problems/problem.js';
+import type { StaffMember } from '../http/responses/api-types.js';
 import { lockAdmins, refuseLastAdmin } from './identity/admins.js';
 import type { Role } from './identity/role.js';
 
-/** A row of SELECT_STAFF. */
-interface StaffRow {
-  readonly id: string;
-  readonly email: string;
-  readonly role: Role;
-  readonly created_at: Date;
-  /** The number of passkeys. */
-  readonly passkeys: number;
-}
-
-/** A staff member in responses to admins. */
-type StaffView = TimesAsText<StaffRow>;
+type StaffRow = RowOf<StaffMember, 'created_at'>;
 
 const SELECT_STAFF = `
   select id, email, role, created_at, (select count(*)::int from passkey where staff_id = s.id) as passkeys
@@ -37,13 +27,13 @@ export class StaffService {
   ) {}
 
   /** Lists the staff members in the order of their e-mail addresses. */
-  async list(): Promise<StaffView[]> {
+  async list(): Promise<StaffMember[]> {
     const rows = await queryRows<StaffRow>(this.dataSource, `${SELECT_STAFF} order by email`);
     return rows.map(timesAsText);
   }
 
   /** Reads one staff member. @throws Problem `not_found` */
-  async getView(id: string): Promise<StaffView> {
+  async getView(id: string): Promise<StaffMember> {
     const row = await queryRow<StaffRow>(this.dataSource, `${SELECT_STAFF} where id = $1`, [id]);
     if (!row) throw problem('not_found');
     return timesAsText(row);

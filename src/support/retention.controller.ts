@@ -1,17 +1,15 @@
 import { Controller, Get, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { timesAsText } from '../core/clock.js';
+import { timesAsText, type RowOf } from '../core/clock.js';
 import { queryRows } from '../database/sql.js';
+import type { RetentionListAnswer } from '../http/responses/api-types.js';
 import { StaffGuard } from '../staff/identity/staff.guard.js';
 
-interface RetentionRunRow {
-  readonly id: string;
-  readonly as_of: Date;
-  readonly started_at: Date;
-  readonly finished_at: Date | null;
-  readonly deleted: Readonly<Record<string, number>>;
+type RetentionRun = RetentionListAnswer['runs'][number];
+
+type RetentionRunRow = Omit<RowOf<RetentionRun, 'as_of' | 'started_at' | 'finished_at'>, 'error'> & {
   readonly failed: readonly string[];
-}
+};
 
 const MAX_LISTED_RUNS = 30;
 
@@ -33,7 +31,7 @@ export class RetentionController {
   }
 }
 
-function toRunView({ failed, ...run }: RetentionRunRow) {
+function toRunView({ failed, ...run }: RetentionRunRow): RetentionRun {
   return {
     ...timesAsText(run),
     // Each step is named after its table. The step `file_rewrite` finds the tables whose files are rewritten.

@@ -8,7 +8,7 @@ import { SignInCodes } from '../../src/license-portal/sign-in-codes.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { enqueueMail } from '../../src/mail/mail.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
-import type { ErasureView } from '../../src/erasure/erasure.view.js';
+import type { Erasure } from '../../src/http/responses/api-types.js';
 import { erase, formsOfMachine, makeDue, mailsTo, waitForJobs, waitForSentMails, sell } from './harness.js';
 import { until } from '../support/until.js';
 import { AUDIT_CONTEXT, machineId, Service } from '../support/harness.js';
@@ -42,7 +42,7 @@ let ada: HolderData;
 let before: string[];
 /** The rows of another holder before the erasure. */
 let others: string[];
-let erased: ErasureView;
+let erased: Erasure;
 
 beforeAll(async () => {
   service = await Service.start({ environment: { LOG_LEVEL: 'trace', DEFAULT_MACHINES_PER_LICENSE: '3' } });

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
-import type { ErasureView } from '../../src/erasure/erasure.view.js';
+import type { Erasure } from '../../src/http/responses/api-types.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { parseMail } from '../mail/message.js';
 import { query } from '../support/databases/replica-harness.js';
@@ -54,17 +54,17 @@ export const makeDue = (service: Service, taskPattern = '%') =>
   );
 
 /** Reads a request as staff see it. */
-export async function findRequest(service: Service, id: string): Promise<ErasureView> {
+export async function findRequest(service: Service, id: string): Promise<Erasure> {
   return (await service.app.get(ErasureService).list()).find((request) => request.id === id)!;
 }
 
-export async function waitUntilCarriedOut(service: Service, id: string): Promise<ErasureView> {
+export async function waitUntilCarriedOut(service: Service, id: string): Promise<Erasure> {
   await until(async () => (await findRequest(service, id)).state === 'honoured');
   return findRequest(service, id);
 }
 
 /** Requests an erasure as staff, and waits until its job has carried it out. */
-export async function erase(service: Service, email: string): Promise<ErasureView> {
+export async function erase(service: Service, email: string): Promise<Erasure> {
   return waitUntilCarriedOut(
     service,
     (await service.app.get(ErasureService).request(email, AUDIT_CONTEXT)).id,

@@ -10,7 +10,7 @@ import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { enqueueMail } from '../../src/mail/mail.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
-import type { ErasureView } from '../../src/erasure/erasure.view.js';
+import type { Erasure } from '../../src/http/responses/api-types.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { query } from '../support/databases/replica-harness.js';
 import {
@@ -356,7 +356,7 @@ test('if an erasure was written to the file but not committed, a license that th
 
 describe('if an asynchronous failover lost a cancellation,', () => {
   /** Requests an erasure as its holder, and cancels it so that only TOMBSTONE_FILE has the cancellation. @returns the request */
-  async function loseCancellation(service: Service): Promise<ErasureView> {
+  async function loseCancellation(service: Service): Promise<Erasure> {
     const request = await erasuresOf(service).request(ADA);
     await erasuresOf(service).cancel(request.id);
     // This is the state of a promoted standby that lacks the last commit. The service is not restarted.

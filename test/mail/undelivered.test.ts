@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import pg from 'pg';
-import type { FailingMail } from '../../src/mail/waiting-mail.js';
+import type { FailingMail } from '../../src/http/responses/api-types.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { AUDIT_CONTEXT, createDatabase, connect, type TestDatabase } from '../support/harness.js';
 import { MailHarness } from './harness.js';

@@ -7,7 +7,7 @@ import { parse } from 'csv-parse/sync';
 import type pg from 'pg';
 import { DeadlineClient } from '../../src/database/deadline-client.js';
 import { auditCsv } from '../../src/support/audit/audit-csv.js';
-import type { AuditEvent } from '../../src/support/audit/audit-trail.js';
+import type { AuditEvent } from '../../src/http/responses/api-types.js';
 import { Service } from '../support/harness.js';
 import { whileGone, expectFailures } from '../support/tables.js';
 import { signInStaff, type Browser } from './harness.js';

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { DataSource } from 'typeorm';
-import { findLicenses, LICENSE_COLUMNS, type LicenseView } from '../../activation/license-overview.js';
+import { findLicenses, LICENSE_COLUMNS } from '../../activation/license-overview.js';
+import type { LicenseView } from '../../http/responses/api-types.js';
 import { queryRows } from '../../database/sql.js';
 import { transactionIdField } from '../../fields/transaction-id.js';
 import { STAFF_STATUSES, type LicenseStatus } from '../../licenses/license.rules.js';

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { validate as isUuid } from 'uuid';
-import { findLicenses, type ActivationView, type LicenseView } from '../../activation/license-overview.js';
+import { findLicenses } from '../../activation/license-overview.js';
+import type { Activation, LicenseView } from '../../http/responses/api-types.js';
 import { utcDay } from '../../core/clock.js';
 import { ON_EXPIRY, type OnExpiry } from '../../core/config.js';
 import { Invalid } from '../../core/field.js';
@@ -268,7 +269,7 @@ function expiryRow({ expires_at, on_expiry }: LicenseView): [string, string] {
 }
 
 /** Renders activations as a table. */
-export function activationsText(activations: readonly ActivationView[]): string {
+export function activationsText(activations: readonly Activation[]): string {
   const head = ['Activation', 'Label', 'Version', 'Activated', 'State'];
   const lines = activations.map(({ id, hostname_hint, app_version, activated_at, state, ended_at }) => [
     id,

@@ -1,20 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { queryRows } from '../../database/sql.js';
+import type { ServiceStatusAnswer } from '../../http/responses/api-types.js';
 import { JobWorker } from '../../mail/job-worker.js';
 import { HAS_FAILED, IS_CURRENT } from '../../mail/waiting-mail.js';
 
-/** The numbers of unfinished jobs of a task. */
-export interface JobCounts {
-  /** `other` for tasks that this version does not know. */
-  readonly task: string;
-  /** Jobs that will be attempted, including those that have failed before. */
-  readonly waiting: number;
-  /** The waiting jobs that are due for over 5 minutes and that no instance runs. */
-  readonly late: number;
-  /** Jobs with a failed attempt. A job that is not attempted again is one of them. */
-  readonly failing: number;
-}
+/** The numbers of unfinished jobs of a task, or of all tasks that this version does not know (`other`). */
+export type JobCounts = ServiceStatusAnswer['jobs'][number];
 
 const BACKLOG = `
   select case when task_identifier = any($1) then task_identifier else 'other' end as task,

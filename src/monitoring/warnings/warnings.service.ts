@@ -15,7 +15,8 @@ import { createRetentionPolicy, type RetentionRule } from '../../retention/polic
 import { formatPeriod } from '../privacy/privacy-data.js';
 import { lastRetentionOrCreation, readDataAges, type DataAges } from './data-age.js';
 import { readErasureState, type ErasureState } from '../../erasure/erasure-state.js';
-import { readEventBacklog, type EventBacklog } from '../../events/event-backlog.js';
+import { readEventBacklog } from '../../events/event-backlog.js';
+import type { EventBacklog } from '../../http/responses/api-types.js';
 import { CODE_MAIL, readWaitingMail, type WaitingMail } from '../../mail/waiting-mail.js';
 import { LicenseKeys } from '../../keys/license-keys.js';
 import { checkKeySettings, type KeySettings } from '../../licenses/license-key-secret.js';

@@ -3,26 +3,16 @@ import type { RegistrationResponseJSON, WebAuthnCredential } from '@simplewebaut
 import { DataSource, EntityManager } from 'typeorm';
 import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit } from '../../audit/audit.js';
-import { Clock, timesAsText, type TimesAsText } from '../../core/clock.js';
+import { Clock, timesAsText, type RowOf } from '../../core/clock.js';
 import { execute, affectedRows, queryRow, queryRows } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
+import type { Passkey } from '../../http/responses/api-types.js';
 import { enqueueMail } from '../../mail/mail.service.js';
 import { PasskeyChallenges, type PasskeyChallenge } from './passkey-challenges.js';
 import { RelyingParty } from './relying-party.js';
 import type { AuthenticatedStaff } from '../identity/staff-identity.js';
 
-/** A row of PASSKEY_COLUMNS. */
-interface PasskeyRow {
-  readonly id: string;
-  readonly created_at: Date;
-  readonly transports: string[];
-  /** Null if its owner gave it no name, or removed the name. */
-  readonly name: string | null;
-  /** The day (UTC) of the last sign-in; null before the first one. */
-  readonly last_used_on: string | null;
-}
-/** A passkey in responses to its owner. */
-type PasskeyView = TimesAsText<PasskeyRow>;
+type PasskeyRow = RowOf<Passkey, 'created_at'>;
 
 const PASSKEY_COLUMNS = 'id, created_at, transports, name, last_used_on::text as last_used_on';
 
@@ -40,7 +30,7 @@ export class PasskeysService {
   ) {}
 
   /** Lists the passkeys of a staff member, newest first. */
-  async list(staffId: string): Promise<PasskeyView[]> {
+  async list(staffId: string): Promise<Passkey[]> {
     const sql = `select ${PASSKEY_COLUMNS} from passkey where staff_id = $1 order by created_at desc, id desc`;
     return (await queryRows<PasskeyRow>(this.dataSource, sql, [staffId])).map(timesAsText);
   }
@@ -57,7 +47,7 @@ export class PasskeysService {
     staff: AuthenticatedStaff,
     response: RegistrationResponseJSON,
     challenge: PasskeyChallenge,
-  ): Promise<PasskeyView> {
+  ): Promise<Passkey> {
     const credential = await this.relyingParty.verifyRegistration(response, challenge.bytes);
     if (!credential) throw problem('passkey_invalid');
     return this.dataSource.transaction(async (manager) => {
@@ -85,7 +75,7 @@ export class PasskeysService {
   }
 
   /** Names a passkey of `staff`; null removes its name. @throws Problem `not_found`, `sign_in_required` */
-  async rename(staff: AuthenticatedStaff, id: string, name: string | null): Promise<PasskeyView> {
+  async rename(staff: AuthenticatedStaff, id: string, name: string | null): Promise<Passkey> {
     if (!isUuid(id)) throw problem('not_found');
     return this.dataSource.transaction(async (manager) => {
       await lockStaffAndSession(manager, staff);

@@ -3,24 +3,18 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { v7 as uuidv7, validate as isUuid } from 'uuid';
 import { recordAudit, type AuditContext } from '../../audit/audit.js';
-import { Clock, DAY_MS, timesAsText, type TimesAsText } from '../../core/clock.js';
+import { Clock, DAY_MS, timesAsText, type RowOf } from '../../core/clock.js';
 import { execute, queryRow, queryRows } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
+import type { TokenListAnswer } from '../../http/responses/api-types.js';
 import { tokenHash } from '../../http/sessions/token-hash.js';
-import type { Role } from '../identity/role.js';
 
 const TOKEN_LIFETIME_DAYS = 90;
 /** The beginning of each token, by which people and secret scanners recognize it. */
 const TOKEN_PREFIX = 'mst_';
 
 /** A staff token in lists. The secret itself is not stored. */
-interface TokenRow {
-  readonly id: string;
-  readonly email: string;
-  readonly role: Role;
-  readonly created_at: Date;
-  readonly expires_at: Date;
-}
+type Token = TokenListAnswer['tokens'][number];
 
 /** Staff tokens, for scripts (docs/contract.md#staff). */
 @Injectable()
@@ -54,8 +48,8 @@ export class StaffTokensService {
   }
 
   /** Lists the unexpired tokens, oldest first. */
-  async list(): Promise<TimesAsText<TokenRow>[]> {
-    const rows = await queryRows<TokenRow>(
+  async list(): Promise<Token[]> {
+    const rows = await queryRows<RowOf<Token, 'created_at' | 'expires_at'>>(
       this.dataSource,
       `select t.id, s.email, s.role, t.created_at, t.expires_at
        from staff_token t join staff s on s.id = t.staff_id where t.expires_at > $1 order by t.created_at`,

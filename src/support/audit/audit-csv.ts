@@ -1,4 +1,4 @@
-import type { AuditEvent } from './audit-trail.js';
+import type { AuditEvent } from '../../http/responses/api-types.js';
 
 const COLUMNS = [
   'at',

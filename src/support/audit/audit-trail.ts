@@ -1,24 +1,7 @@
 import { DataSource } from 'typeorm';
-import { timesAsText, type TimesAsText } from '../../core/clock.js';
+import { timesAsText, type RowOf } from '../../core/clock.js';
 import { queryRows } from '../../database/sql.js';
-
-interface Row {
-  readonly id: string;
-  readonly at: Date;
-  readonly actor: string;
-  readonly action: string;
-  readonly license_id: string | null;
-  /** The last two symbols of the license key; null if the event has no license, or the license was deleted. */
-  readonly key_hint: string | null;
-  /** The label of the machine; null if the event has no machine, or no label is stored for it any more. */
-  readonly hostname_hint: string | null;
-  /** The address of the staff member whom the action changed; null if there is none, or if this person was removed. */
-  readonly staff_email: string | null;
-  readonly reason: string | null;
-  readonly change: Readonly<Record<string, unknown>>;
-}
-/** An event of the audit trail in responses to staff. */
-export type AuditEvent = TimesAsText<Row>;
+import type { AuditAnswer, AuditEvent } from '../../http/responses/api-types.js';
 
 /** Limits the events. A member that is undefined limits nothing. */
 export interface AuditFilter {
@@ -54,7 +37,7 @@ export async function readAuditTrail(
     (name) => filter[name] !== undefined,
   );
   const conditions = names.map((name, index) => CONDITIONS[name](`$${index + 1}`));
-  const rows = await queryRows<Row>(
+  const rows = await queryRows<RowOf<AuditEvent, 'at'>>(
     dataSource,
     `select e.id, e.at, e.actor, e.action, e.license_id, e.reason, e.change,
             (select key_hint from license where id = e.license_id) as key_hint,
@@ -71,10 +54,7 @@ export async function readAuditTrail(
 const AUDIT_PAGE_SIZE = 50;
 
 /** Reads a page of the events that a filter selects. @returns also the cursor of the next page; null after the last one */
-export async function readAuditPage(
-  dataSource: DataSource,
-  filter: AuditFilter,
-): Promise<{ events: AuditEvent[]; next_cursor: string | null }> {
+export async function readAuditPage(dataSource: DataSource, filter: AuditFilter): Promise<AuditAnswer> {
   const events = await readAuditTrail(dataSource, filter, AUDIT_PAGE_SIZE + 1);
   const page = events.slice(0, AUDIT_PAGE_SIZE);
   return { events: page, next_cursor: events.length > page.length ? page.at(-1)!.id : null };

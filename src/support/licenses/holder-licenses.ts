@@ -1,13 +1,9 @@
 import { DataSource } from 'typeorm';
 import { validate as isUuid } from 'uuid';
-import {
-  LICENSE_COLUMNS,
-  toLicenseSummary,
-  type LicenseRow,
-  type LicenseView,
-} from '../../activation/license-overview.js';
+import { LICENSE_COLUMNS, toLicenseSummary, type LicenseRow } from '../../activation/license-overview.js';
 import { queryRows } from '../../database/sql.js';
 import { invalidMembers, problem } from '../../http/problems/problem.js';
+import type { HolderLicensesPage } from '../../http/responses/api-types.js';
 import type { LicenseStatus } from '../../licenses/license.rules.js';
 import { LICENSE_STATUS } from '../../licenses/license-status.js';
 
@@ -36,15 +32,11 @@ export interface LicensePosition {
   readonly address_since?: number | undefined;
 }
 
-/** A page of the licenses of one holder. */
-interface HolderLicenses {
-  readonly email: string;
-  /** How many licenses the holder has with each status. The filter and the page do not change these numbers. */
-  readonly counts: Readonly<Record<LicenseStatus, number>>;
-  readonly licenses: readonly Omit<LicenseView, 'activations'>[];
+/** A page of the licenses of one holder. The filter and the page do not change `counts`. */
+type HolderLicenses = Omit<HolderLicensesPage, 'next_cursor'> & {
   /** The cursor of the next page: the position of the last license of this one; null on the last page. */
   readonly nextCursor: LicensePosition | null;
-}
+};
 
 /** How many licenses a response has at most. */
 export const PAGE_SIZE = 50;

@@ -1,47 +1,17 @@
 import { DataSource } from 'typeorm';
 import { validate as isUuid } from 'uuid';
-import {
-  LICENSE_COLUMNS,
-  withActivations,
-  type LicenseRow,
-  type LicenseView,
-} from '../../activation/license-overview.js';
-import { timesAsText, type TimesAsText } from '../../core/clock.js';
+import { LICENSE_COLUMNS, withActivations, type LicenseRow } from '../../activation/license-overview.js';
+import { timesAsText, type RowOf } from '../../core/clock.js';
 import { queryRow, queryRows } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
+import type { LicenseDetailAnswer, ReleaseRequestLine } from '../../http/responses/api-types.js';
 import { LicenseKeys } from '../../keys/license-keys.js';
 import type { License } from '../../licenses/license.entity.js';
 import { isKeyMailable } from '../../licenses/mailable-key.js';
 import { licenseRevision } from '../../licenses/license-revision.js';
-import type { PurchaseState, StaffStatus } from '../../licenses/license.rules.js';
-import type { Decision } from '../../releases/release-requests.js';
-import { readAuditTrail, type AuditEvent } from '../audit/audit-trail.js';
+import { readAuditTrail } from '../audit/audit-trail.js';
 
-/** A license in responses to staff. */
-interface LicenseDetail extends LicenseView {
-  /** The `licenseRevision`, which a change may name in `if-match`. */
-  readonly revision: string;
-  readonly is_key_mailable: boolean;
-  /** The status that staff set; `status` also takes the purchase into account. */
-  readonly staff_status: StaffStatus;
-  readonly purchase: {
-    readonly transaction_id: string;
-    readonly state: PurchaseState;
-    readonly recorded_on: string;
-  } | null;
-  readonly release_requests: readonly TimesAsText<ReleaseRequestRow>[];
-  readonly history: AuditEvent[];
-}
-
-interface ReleaseRequestRow {
-  readonly id: string;
-  readonly activation_id: string;
-  readonly reason: string | null;
-  readonly language: string | null;
-  readonly asked_at: Date;
-  readonly decision: Decision | null;
-  readonly decided_at: Date | null;
-}
+type LicenseDetail = LicenseDetailAnswer['license'];
 
 const HISTORY_LIMIT = 500;
 
@@ -69,7 +39,9 @@ export async function readLicenseDetail(
   if (!row) throw problem('not_found');
   const [[license], requests, history] = await Promise.all([
     withActivations(dataSource, [row]),
-    queryRows<ReleaseRequestRow>(dataSource, SELECT_RELEASE_REQUESTS, [id]),
+    queryRows<RowOf<ReleaseRequestLine, 'asked_at' | 'decided_at'>>(dataSource, SELECT_RELEASE_REQUESTS, [
+      id,
+    ]),
     readAuditTrail(dataSource, { license_id: id }, HISTORY_LIMIT),
   ]);
   const { staff_status, purchase } = row;

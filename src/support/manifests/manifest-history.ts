@@ -1,13 +1,14 @@
 import { DataSource } from 'typeorm';
 import { DAY_MS, rfc3339 } from '../../core/clock.js';
 import { queryRows } from '../../database/sql.js';
+import type { ManifestListAnswer, Publication } from '../../http/responses/api-types.js';
 import { parseSigned } from '../../keys/manifests/signed-manifest.js';
 import { compareVersions } from '../../keys/manifests/version.js';
 
 const MANIFEST_PAGE_SIZE = 100;
 
 /** Reads the newest MANIFEST_PAGE_SIZE published manifests, newest first, and when the live one expires. */
-export async function readPublishedManifests(dataSource: DataSource, now: Date) {
+export async function readPublishedManifests(dataSource: DataSource, now: Date): Promise<ManifestListAnswer> {
   // One more row than the page is read, because a withdrawal is recognized by comparison with the previous manifest.
   const sql = `select signed, published_at from manifest order by sequence desc limit ${MANIFEST_PAGE_SIZE + 1}`;
   const rows = await queryRows<{ signed: string; published_at: Date }>(dataSource, sql);
@@ -27,14 +28,6 @@ export async function readPublishedManifests(dataSource: DataSource, now: Date) 
   });
   const [live] = contents;
   return { live: live ? toLiveManifest(live, now) : null, manifests };
-}
-
-/** A manifest with another version than the manifest before it. A renewed manifest is no publication. */
-interface Publication {
-  readonly version: string;
-  readonly published_at: string;
-  /** Whether this version is lower than the version before it, which it withdrew. */
-  readonly withdrawal: boolean;
 }
 
 const SELECT_MANIFESTS = 'select signed, published_at from manifest order by sequence';
