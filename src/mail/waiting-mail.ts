@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import { queryOne, queryRows } from '../database/sql.js';
-import type { FailingMail, ServiceStatusAnswer } from '../http/responses/api-types.js';
+import type { FailingMail, WaitingMail } from '../http/responses/api-types.js';
 import { MAIL_TASK_PREFIX } from './mail.service.js';
 
 /**
@@ -9,13 +9,6 @@ import { MAIL_TASK_PREFIX } from './mail.service.js';
  * `SignInService`.
  */
 export const CODE_MAIL = 'sign_in_code';
-
-/**
- * The mails that have not been sent yet, as operators see them. In `failing`, sign-in codes come last, because many can be requested.
- * In `late` they do not count: a code is sent only if a license or a purchase has the address, so the public warning about late
- * codes would reveal whether an address is known.
- */
-export type WaitingMail = ServiceStatusAnswer['mail'];
 
 interface Row {
   readonly key: string | null;
@@ -37,7 +30,11 @@ export const HAS_FAILED = 'last_error is not null or attempts >= max_attempts';
  */
 export const IS_CURRENT = 'key is not null';
 
-/** Reads the waiting and the failing mails, without personal data. */
+/**
+ * Reads the waiting and the failing mails, without personal data. In `failing`, sign-in codes come last, because many can be
+ * requested. In `late` they do not count: only codes to the address of a license take time, so the public warning about late mails
+ * would reveal whether an address has a license.
+ */
 export async function readWaitingMail(dataSource: DataSource): Promise<WaitingMail> {
   const isCode = `task_identifier = '${MAIL_TASK_PREFIX}${CODE_MAIL}'`;
   const mails = `from graphile_worker.jobs where starts_with(task_identifier, '${MAIL_TASK_PREFIX}') and ${IS_CURRENT}`;

@@ -7,7 +7,7 @@ import { ReleaseService } from './release.service.js';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock, rfc3339 } from '../core/clock.js';
 import { problem } from '../http/problems/problem.js';
-import type { ReleaseDecisionAnswer } from '../http/responses/api-types.js';
+import type { ReleaseDecision, ReleaseDecisionAnswer } from '../http/responses/api-types.js';
 import { timeUnderCurrentHolder } from '../licenses/former-holder.js';
 import { lockLicense } from '../licenses/licenses.service.js';
 import { enqueueMail } from '../mail/mail.service.js';
@@ -77,6 +77,6 @@ async function findRequest(manager: EntityManager, id: string): Promise<RequestR
   return request;
 }
 
-function decisionView(id: string, decision: Decision, at: Date): ReleaseDecisionAnswer['release_request'] {
+function decisionView(id: string, decision: Decision, at: Date): ReleaseDecision {
   return { id, decision, decided_at: rfc3339(at) };
 }

@@ -3,11 +3,9 @@ import { toActivationView } from '../activation/license-overview.js';
 import type { Activation } from '../activation/activation.entity.js';
 import { rfc3339, type RowOf } from '../core/clock.js';
 import { queryRows } from '../database/sql.js';
-import type { ReleaseQueueAnswer } from '../http/responses/api-types.js';
+import type { WaitingReleaseRequest } from '../http/responses/api-types.js';
 
-type WaitingRequest = ReleaseQueueAnswer['release_requests'][number];
-
-type Row = Omit<RowOf<WaitingRequest, 'asked_at'>, 'activation'> &
+type Row = Omit<RowOf<WaitingReleaseRequest, 'asked_at'>, 'activation'> &
   Pick<Activation, 'hostname_hint' | 'app_version' | 'activated_at' | 'ended_at' | 'ended_reason'> & {
     readonly activation_id: string;
   };
@@ -26,7 +24,7 @@ const WAITING_REQUESTS = `
   where r.decided_at is null and a.ended_at is null order by r.asked_at, r.id limit ${RELEASE_QUEUE_LIMIT}`;
 
 /** Finds the requests that wait for a decision, oldest first, at most `RELEASE_QUEUE_LIMIT`. */
-export async function findWaitingRequests(dataSource: DataSource): Promise<WaitingRequest[]> {
+export async function findWaitingRequests(dataSource: DataSource): Promise<WaitingReleaseRequest[]> {
   const rows = await queryRows<Row>(dataSource, WAITING_REQUESTS);
   return rows.map(({ id, asked_at, reason, language, license, activation_id, ...activation }) => ({
     id,

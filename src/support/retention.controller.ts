@@ -2,10 +2,8 @@ import { Controller, Get, UseGuards } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { timesAsText, type RowOf } from '../core/clock.js';
 import { queryRows } from '../database/sql.js';
-import type { RetentionListAnswer } from '../http/responses/api-types.js';
+import type { RetentionRun } from '../http/responses/api-types.js';
 import { StaffGuard } from '../staff/identity/staff.guard.js';
-
-type RetentionRun = RetentionListAnswer['runs'][number];
 
 type RetentionRunRow = Omit<RowOf<RetentionRun, 'as_of' | 'started_at' | 'finished_at'>, 'error'> & {
   readonly failed: readonly string[];

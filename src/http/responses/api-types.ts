@@ -311,6 +311,13 @@ export interface IssuedLicenseAnswer {
   readonly license_key: string;
 }
 
+export interface JobCounts {
+  readonly task: string;
+  readonly waiting: number;
+  readonly late: number;
+  readonly failing: number;
+}
+
 export interface Languages {
   readonly languages: readonly {
     /** A language tag (BCP 47), such as `de` or `pt-BR`. */
@@ -323,29 +330,31 @@ export interface Languages {
   readonly texts?: Texts;
 }
 
+export interface LicenseDetail {
+  readonly id: string;
+  readonly key_hint: string;
+  readonly previous_key_hint: string | null;
+  readonly email: string | null;
+  readonly is_address_lost: boolean;
+  readonly status: 'active' | 'suspended' | 'revoked' | 'refunded';
+  readonly expires_at: string | null;
+  readonly on_expiry: 'keep' | 'stop';
+  readonly machines_allowed: number;
+  readonly machines_in_use: number;
+  readonly created_at: string;
+  readonly activations: readonly Activation[];
+  readonly is_key_mailable: boolean;
+  /** The status that staff set; `status` also takes the purchase into account. */
+  readonly staff_status: 'active' | 'suspended' | 'revoked';
+  /** Identifies the values that staff can change, for `if-match`. */
+  readonly revision: string;
+  readonly purchase: null | Purchase;
+  readonly release_requests: readonly ReleaseRequestLine[];
+  readonly history: readonly AuditEvent[];
+}
+
 export interface LicenseDetailAnswer {
-  readonly license: {
-    readonly id: string;
-    readonly key_hint: string;
-    readonly previous_key_hint: string | null;
-    readonly email: string | null;
-    readonly is_address_lost: boolean;
-    readonly status: 'active' | 'suspended' | 'revoked' | 'refunded';
-    readonly expires_at: string | null;
-    readonly on_expiry: 'keep' | 'stop';
-    readonly machines_allowed: number;
-    readonly machines_in_use: number;
-    readonly created_at: string;
-    readonly activations: readonly Activation[];
-    readonly is_key_mailable: boolean;
-    /** The status that staff set; `status` also takes the purchase into account. */
-    readonly staff_status: 'active' | 'suspended' | 'revoked';
-    /** Identifies the values that staff can change, for `if-match`. */
-    readonly revision: string;
-    readonly purchase: null | Purchase;
-    readonly release_requests: readonly ReleaseRequestLine[];
-    readonly history: readonly AuditEvent[];
-  };
+  readonly license: LicenseDetail;
 }
 
 export interface LicenseLine {
@@ -395,15 +404,7 @@ export interface LiveManifestLine {
 
 export interface ManifestListAnswer {
   readonly live: null | LiveManifestLine;
-  readonly manifests: readonly {
-    readonly sequence: number;
-    readonly version: string;
-    readonly published_at: string;
-    readonly expires_at: string;
-    readonly minimum_license_expiry: string | null;
-    /** Whether it withdrew the version of the manifest before it. */
-    readonly withdrawal: boolean;
-  }[];
+  readonly manifests: readonly PublishedManifest[];
 }
 
 export type Messages = Readonly<Record<string, unknown>>;
@@ -465,6 +466,16 @@ export interface PublicationAnswer {
   readonly next: SignedManifest;
 }
 
+export interface PublishedManifest {
+  readonly sequence: number;
+  readonly version: string;
+  readonly published_at: string;
+  readonly expires_at: string;
+  readonly minimum_license_expiry: string | null;
+  /** Whether it withdrew the version of the manifest before it. */
+  readonly withdrawal: boolean;
+}
+
 export interface Purchase {
   readonly transaction_id: string;
   readonly state: 'paid' | 'disputed' | 'dispute_won' | 'refunded';
@@ -477,31 +488,20 @@ export interface ReleaseAnswer {
   readonly was_active: boolean;
 }
 
+export interface ReleaseDecision {
+  readonly id: string;
+  readonly decision: 'release' | 'decline';
+  readonly decided_at: string;
+}
+
 export interface ReleaseDecisionAnswer {
-  readonly release_request: {
-    readonly id: string;
-    readonly decision: 'release' | 'decline';
-    readonly decided_at: string;
-  };
+  readonly release_request: ReleaseDecision;
   /** Whether this request to the service made the decision; false if it had been made before. */
   readonly was_open: boolean;
 }
 
 export interface ReleaseQueueAnswer {
-  readonly release_requests: readonly {
-    readonly id: string;
-    readonly asked_at: string;
-    readonly reason: string | null;
-    readonly language: string | null;
-    readonly license: {
-      readonly id: string;
-      readonly key_hint: string;
-      readonly email: string | null;
-      readonly machines_allowed: number;
-      readonly machines_in_use: number;
-    };
-    readonly activation: Activation;
-  }[];
+  readonly release_requests: readonly WaitingReleaseRequest[];
 }
 
 export interface ReleaseRequestLine {
@@ -515,41 +515,27 @@ export interface ReleaseRequestLine {
 }
 
 export interface RetentionListAnswer {
-  readonly runs: readonly {
-    readonly id: string;
-    readonly as_of: string;
-    readonly started_at: string;
-    readonly finished_at: string | null;
-    /** The number of deleted rows by table. */
-    readonly deleted: Readonly<Record<string, number>>;
-    /** A sentence that names the tables where the run failed. */
-    readonly error?: string;
-  }[];
+  readonly runs: readonly RetentionRun[];
+}
+
+export interface RetentionRun {
+  readonly id: string;
+  readonly as_of: string;
+  readonly started_at: string;
+  readonly finished_at: string | null;
+  /** The number of deleted rows by table. */
+  readonly deleted: Readonly<Record<string, number>>;
+  /** A sentence that names the tables where the run failed. */
+  readonly error?: string;
 }
 
 export interface ServiceStatusAnswer {
   /** One sentence each. */
   readonly warnings: readonly string[];
-  readonly mail: {
-    /** Mails that are not yet sent, including failing ones. */
-    readonly waiting: number;
-    /** Waiting mails without a failed attempt. */
-    readonly untried: number;
-    /** Mails, without sign-in codes, that have been due for five minutes and that no instance is sending. */
-    readonly late: number;
-    /** Mails with a failed attempt, including those after their last attempt. */
-    readonly failed: number;
-    /** The mails with a failed attempt, oldest first, and sign-in codes last. */
-    readonly failing: readonly FailingMail[];
-  };
+  readonly mail: WaitingMail;
   readonly events: EventBacklog;
   /** The unfinished jobs of each task. */
-  readonly jobs: readonly {
-    readonly task: string;
-    readonly waiting: number;
-    readonly late: number;
-    readonly failing: number;
-  }[];
+  readonly jobs: readonly JobCounts[];
 }
 
 export interface SignedManifest {
@@ -594,6 +580,14 @@ export interface StaffSessionAnswer {
   readonly has_passkey: boolean;
 }
 
+export interface StaffToken {
+  readonly id: string;
+  readonly email: string;
+  readonly role: 'support' | 'admin';
+  readonly created_at: string;
+  readonly expires_at: string;
+}
+
 export interface Texts {
   readonly shared: Messages;
   readonly portal?: Messages;
@@ -601,17 +595,39 @@ export interface Texts {
 }
 
 export interface TokenListAnswer {
-  readonly tokens: readonly {
-    readonly id: string;
-    readonly email: string;
-    readonly role: 'support' | 'admin';
-    readonly created_at: string;
-    readonly expires_at: string;
-  }[];
+  readonly tokens: readonly StaffToken[];
 }
 
 export interface WaitingErasure {
   readonly id: string;
   readonly received_on: string;
   readonly runs_at: string;
+}
+
+export interface WaitingMail {
+  /** Mails that are not yet sent, including failing ones. */
+  readonly waiting: number;
+  /** Waiting mails without a failed attempt. */
+  readonly untried: number;
+  /** Mails, without sign-in codes, that have been due for five minutes and that no instance is sending. */
+  readonly late: number;
+  /** Mails with a failed attempt, including those after their last attempt. */
+  readonly failed: number;
+  /** The mails with a failed attempt, oldest first, and sign-in codes last. */
+  readonly failing: readonly FailingMail[];
+}
+
+export interface WaitingReleaseRequest {
+  readonly id: string;
+  readonly asked_at: string;
+  readonly reason: string | null;
+  readonly language: string | null;
+  readonly license: {
+    readonly id: string;
+    readonly key_hint: string;
+    readonly email: string | null;
+    readonly machines_allowed: number;
+    readonly machines_in_use: number;
+  };
+  readonly activation: Activation;
 }

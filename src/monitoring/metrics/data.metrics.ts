@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, DAY_MS } from '../../core/clock.js';
 import { AppLogger } from '../../core/logger.js';
-import { JobBacklog, type JobCounts } from '../warnings/job-backlog.js';
+import type { JobCounts } from '../../http/responses/api-types.js';
+import { JobBacklog } from '../warnings/job-backlog.js';
 import { lastRetentionOrCreation } from '../warnings/data-age.js';
 import type { MetricsRegistry, MetricsSource } from './registry.js';
 import { WarningsService, type MonitoredState } from '../warnings/warnings.service.js';

@@ -1,12 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { queryRows } from '../../database/sql.js';
-import type { ServiceStatusAnswer } from '../../http/responses/api-types.js';
+import type { JobCounts } from '../../http/responses/api-types.js';
 import { JobWorker } from '../../mail/job-worker.js';
 import { HAS_FAILED, IS_CURRENT } from '../../mail/waiting-mail.js';
-
-/** The numbers of unfinished jobs of a task, or of all tasks that this version does not know (`other`). */
-export type JobCounts = ServiceStatusAnswer['jobs'][number];
 
 const BACKLOG = `
   select case when task_identifier = any($1) then task_identifier else 'other' end as task,
@@ -23,7 +20,7 @@ export class JobBacklog {
     private readonly worker: JobWorker,
   ) {}
 
-  /** The counts of each task, in a fixed order; zeros for a task without jobs. */
+  /** The counts of each task, in a fixed order; zeros for a task without jobs. `other` counts the tasks of other versions. */
   async read(): Promise<JobCounts[]> {
     const { tasks } = this.worker;
     const jobs = await queryRows<JobCounts>(this.dataSource, BACKLOG, [tasks]);

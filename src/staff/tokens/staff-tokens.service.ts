@@ -6,15 +6,12 @@ import { recordAudit, type AuditContext } from '../../audit/audit.js';
 import { Clock, DAY_MS, timesAsText, type RowOf } from '../../core/clock.js';
 import { execute, queryRow, queryRows } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
-import type { TokenListAnswer } from '../../http/responses/api-types.js';
+import type { StaffToken } from '../../http/responses/api-types.js';
 import { tokenHash } from '../../http/sessions/token-hash.js';
 
 const TOKEN_LIFETIME_DAYS = 90;
 /** The beginning of each token, by which people and secret scanners recognize it. */
 const TOKEN_PREFIX = 'mst_';
-
-/** A staff token in lists. The secret itself is not stored. */
-type Token = TokenListAnswer['tokens'][number];
 
 /** Staff tokens, for scripts (docs/contract.md#staff). */
 @Injectable()
@@ -48,8 +45,8 @@ export class StaffTokensService {
   }
 
   /** Lists the unexpired tokens, oldest first. */
-  async list(): Promise<Token[]> {
-    const rows = await queryRows<RowOf<Token, 'created_at' | 'expires_at'>>(
+  async list(): Promise<StaffToken[]> {
+    const rows = await queryRows<RowOf<StaffToken, 'created_at' | 'expires_at'>>(
       this.dataSource,
       `select t.id, s.email, s.role, t.created_at, t.expires_at
        from staff_token t join staff s on s.id = t.staff_id where t.expires_at > $1 order by t.created_at`,

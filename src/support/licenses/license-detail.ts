@@ -4,14 +4,12 @@ import { LICENSE_COLUMNS, withActivations, type LicenseRow } from '../../activat
 import { timesAsText, type RowOf } from '../../core/clock.js';
 import { queryRow, queryRows } from '../../database/sql.js';
 import { problem } from '../../http/problems/problem.js';
-import type { LicenseDetailAnswer, ReleaseRequestLine } from '../../http/responses/api-types.js';
+import type { LicenseDetail, ReleaseRequestLine } from '../../http/responses/api-types.js';
 import { LicenseKeys } from '../../keys/license-keys.js';
 import type { License } from '../../licenses/license.entity.js';
 import { isKeyMailable } from '../../licenses/mailable-key.js';
 import { licenseRevision } from '../../licenses/license-revision.js';
 import { readAuditTrail } from '../audit/audit-trail.js';
-
-type LicenseDetail = LicenseDetailAnswer['license'];
 
 const HISTORY_LIMIT = 500;
 

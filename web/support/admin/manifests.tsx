@@ -5,8 +5,10 @@ import { Notice } from '../../shared/notices/notice.js';
 import { Loaded } from '../parts/loaded.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
-import type { ManifestListAnswer as Answer } from '../../../src/http/responses/api-types.js';
-import type { Manifest } from '../types.js';
+import type {
+  ManifestListAnswer as Answer,
+  PublishedManifest,
+} from '../../../src/http/responses/api-types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 
@@ -15,7 +17,7 @@ const ROWS_SHOWN_AT_FIRST = 10;
 const RENEWAL_DAYS = 14;
 const texts = messages.service;
 
-const COLUMNS: readonly Column<Manifest>[] = [
+const COLUMNS: readonly Column<PublishedManifest>[] = [
   { name: texts.sequence, isRowHeader: true, cell: ({ sequence }) => formatNumber(sequence) },
   { name: texts.version, cell: ({ version }) => version },
   {

@@ -1,9 +1,8 @@
-import type { RetentionListAnswer } from '../../../src/http/responses/api-types.js';
+import type { RetentionListAnswer, RetentionRun } from '../../../src/http/responses/api-types.js';
 import { formatNumber, plural, formatUtcDay } from '../../shared/dates/dates.js';
 import { formatShortTime } from '../parts/dates.js';
 import { Loaded } from '../parts/loaded.js';
 import { Table, type Column } from '../parts/table.js';
-import type { RetentionRun } from '../types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 

@@ -4,10 +4,10 @@ import { call } from '../call.js';
 import { messages } from '../messages.js';
 import { ConfirmDialog } from '../parts/confirm-dialog.js';
 import { staffReasonField } from '../parts/reason.js';
-import type { Token } from '../types.js';
+import type { StaffToken } from '../../../src/http/responses/api-types.js';
 
 interface Props {
-  readonly token: Token;
+  readonly token: StaffToken;
   readonly onClose: () => void;
   readonly onDone: () => void;
 }

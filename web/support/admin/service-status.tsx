@@ -5,14 +5,19 @@ import { fill, t, UntrustedText } from '../../shared/texts/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { Table, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
-import type { FailingMail, ServiceStatusAnswer } from '../../../src/http/responses/api-types.js';
+import type {
+  EventBacklog,
+  FailingMail,
+  JobCounts,
+  ServiceStatusAnswer,
+  WaitingMail,
+} from '../../../src/http/responses/api-types.js';
 import { hrefOf } from '../route.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 
 const ROWS_SHOWN_AT_FIRST = 10;
 const texts = messages.service;
-type JobCounts = ServiceStatusAnswer['jobs'][number];
 
 const MAIL_COLUMNS: readonly Column<FailingMail>[] = [
   { name: texts.mail, isRowHeader: true, cell: ({ kind }) => texts.mails[kind] ?? kind },
@@ -105,7 +110,7 @@ export function ServiceStatus() {
 }
 
 /** Each mail is counted once: as one that failed, or as one that waits for its first attempt. */
-function UnsentMails({ mail: { untried, failed, failing } }: { mail: ServiceStatusAnswer['mail'] }) {
+function UnsentMails({ mail: { untried, failed, failing } }: { mail: WaitingMail }) {
   if (failed === 0) return <p>{plural(untried, texts.mailWaiting)}</p>;
   return (
     <>
@@ -115,7 +120,7 @@ function UnsentMails({ mail: { untried, failed, failing } }: { mail: ServiceStat
   );
 }
 
-function UnsentEvents({ events }: { events: ServiceStatusAnswer['events'] }) {
+function UnsentEvents({ events }: { events: EventBacklog }) {
   const { waiting, failing, given_up, reason } = events;
   return (
     <>

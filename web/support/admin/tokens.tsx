@@ -1,4 +1,4 @@
-import type { TokenListAnswer } from '../../../src/http/responses/api-types.js';
+import type { StaffToken, TokenListAnswer } from '../../../src/http/responses/api-types.js';
 import { useState } from 'preact/hooks';
 import { Button } from '../../shared/forms/button.js';
 import { formatDay, plural } from '../../shared/dates/dates.js';
@@ -7,7 +7,6 @@ import { moveFocus } from '../../shared/notices/announcer.js';
 import { Loaded } from '../parts/loaded.js';
 import { showChange } from '../parts/show-change.js';
 import { Table, type Column } from '../parts/table.js';
-import type { Token } from '../types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 import { RevokeDialog } from './revoke-dialog.js';
@@ -15,7 +14,7 @@ import { RevokeDialog } from './revoke-dialog.js';
 const texts = messages.tokens;
 const HEADING_ID = 'tokens';
 
-const COLUMNS: readonly Column<Token>[] = [
+const COLUMNS: readonly Column<StaffToken>[] = [
   { name: texts.id, isRowHeader: true, cell: ({ id }) => <span class="mono small">{id}</span> },
   { name: texts.owner, cell: ({ email }) => <UntrustedText text={email} /> },
   { name: texts.role, cell: ({ role }) => messages.roles[role] },
@@ -26,8 +25,8 @@ const COLUMNS: readonly Column<Token>[] = [
 /** The tokens with which scripts sign in. The page only lists and revokes them. */
 export function Tokens() {
   const load = useLoad<TokenListAnswer>('tokens');
-  const [tokenToRevoke, setTokenToRevoke] = useState<Token>();
-  const revoke: Column<Token> = {
+  const [tokenToRevoke, setTokenToRevoke] = useState<StaffToken>();
+  const revoke: Column<StaffToken> = {
     name: texts.actions,
     hidesName: true,
     cell: (token) => (

@@ -1,6 +1,6 @@
 import { ApiError } from '../../shared/api/api.js';
 import { call } from '../call.js';
-import type { LicenseDetail } from '../types.js';
+import type { LicenseDetail } from '../../../src/http/responses/api-types.js';
 
 interface Change {
   readonly method: 'PATCH' | 'POST';

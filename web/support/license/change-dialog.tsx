@@ -1,5 +1,5 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
-import type { LicenseDetailAnswer } from '../../../src/http/responses/api-types.js';
+import type { LicenseDetail, LicenseDetailAnswer } from '../../../src/http/responses/api-types.js';
 import { expiryAfter, lastDay } from '../../shared/dates/expiry.js';
 import { t } from '../../shared/texts/text.js';
 import { SentenceAndChange } from '../admin/events.js';
@@ -7,7 +7,6 @@ import { messages } from '../messages.js';
 import { ConfirmDialog } from '../parts/confirm-dialog.js';
 import { emailField } from '../parts/email-field.js';
 import { reasonField } from '../parts/reason.js';
-import type { LicenseDetail } from '../types.js';
 import { changeLicense } from './change-call.js';
 import type { ConditionalDialogProps } from './dialog-props.js';
 import { expiresField, machinesField } from './term-fields.js';

@@ -1,4 +1,4 @@
-import type { LicenseDetail } from '../types.js';
+import type { LicenseDetail } from '../../../src/http/responses/api-types.js';
 
 /** The properties of each dialog about a license. */
 export interface LicenseDialogProps {

@@ -4,7 +4,7 @@ import { ExactTime } from '../../shared/dates/exact-time.js';
 import { expiryText } from '../../shared/dates/expiry.js';
 import { refundDay } from '../../shared/dates/refund.js';
 import { fill, t } from '../../shared/texts/text.js';
-import type { LicenseDetail } from '../types.js';
+import type { LicenseDetail } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 import { Copyable } from '../parts/copyable.js';
 import { hrefOf } from '../route.js';

@@ -1,4 +1,4 @@
-import type { LicenseDetail } from '../types.js';
+import type { LicenseDetail } from '../../../src/http/responses/api-types.js';
 import { Events } from '../admin/events.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
 import { messages } from '../messages.js';

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../shared/forms/button.js';
 import { t } from '../../shared/texts/text.js';
-import type { LicenseDetail } from '../types.js';
+import type { LicenseDetail } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 import { ChangeDialog } from './change-dialog.js';
 import { EraseDialog } from './erase-dialog.js';

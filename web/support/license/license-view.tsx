@@ -5,8 +5,11 @@ import { focusRow, showChange } from '../parts/show-change.js';
 import { machineNames } from '../parts/machine.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { hrefOf } from '../route.js';
-import type { Activation, LicenseDetailAnswer } from '../../../src/http/responses/api-types.js';
-import type { LicenseDetail } from '../types.js';
+import type {
+  Activation,
+  LicenseDetail,
+  LicenseDetailAnswer,
+} from '../../../src/http/responses/api-types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 import { DecideDialog } from '../queues/decide-dialog.js';

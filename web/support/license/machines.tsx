@@ -6,8 +6,7 @@ import { Notice } from '../../shared/notices/notice.js';
 import { machineNames, machineText } from '../parts/machine.js';
 import { rowId, Table } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
-import type { Activation } from '../../../src/http/responses/api-types.js';
-import type { LicenseDetail } from '../types.js';
+import type { Activation, LicenseDetail } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 import {
   ACTIVATED_COLUMN,

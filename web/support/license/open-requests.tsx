@@ -3,7 +3,8 @@ import type { Target } from '../queues/decide.js';
 import { RequestTable, type RequestWithActivation } from '../queues/request-table.js';
 import { DecideDialog } from '../queues/decide-dialog.js';
 import { focusRow } from '../parts/show-change.js';
-import type { Decision, LicenseDetail } from '../types.js';
+import type { LicenseDetail } from '../../../src/http/responses/api-types.js';
+import type { Decision } from '../types.js';
 import { messages } from '../messages.js';
 
 /** The release requests on this license that are not decided yet, and whose activation has not ended. */

@@ -1,5 +1,4 @@
-import type { LicenseView } from '../../../src/http/responses/api-types.js';
-import type { LicenseDetail } from '../types.js';
+import type { LicenseDetail, LicenseView } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 
 const TAG_CLASSES = { active: 'good', suspended: 'warning', revoked: 'danger', refunded: 'danger' } as const;

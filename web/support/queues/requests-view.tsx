@@ -1,4 +1,4 @@
-import type { ReleaseQueueAnswer } from '../../../src/http/responses/api-types.js';
+import type { ReleaseQueueAnswer, WaitingReleaseRequest } from '../../../src/http/responses/api-types.js';
 import { useState } from 'preact/hooks';
 import { formatNumber } from '../../shared/dates/dates.js';
 import { t } from '../../shared/texts/text.js';
@@ -8,7 +8,7 @@ import { focusRow } from '../parts/show-change.js';
 import type { Column } from '../parts/table.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { hrefOf } from '../route.js';
-import type { Decision, WaitingRequest } from '../types.js';
+import type { Decision } from '../types.js';
 import type { Load } from '../use-load.js';
 import { messages } from '../messages.js';
 import type { Target } from './decide.js';
@@ -19,7 +19,7 @@ import { isPending, useRowStates } from './row-states.js';
 
 const texts = messages.requests;
 
-const LICENSE_COLUMNS: readonly Column<WaitingRequest>[] = [
+const LICENSE_COLUMNS: readonly Column<WaitingReleaseRequest>[] = [
   {
     name: texts.holder,
     headerClass: 'column-holder',
@@ -54,7 +54,7 @@ export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
     const waiting = load.data?.release_requests ?? [];
     // The queue may have been loaded again since the dialog was opened, so ids are compared.
     const decidedIds = targets.map(({ request }) => request?.id);
-    const isOpen = ({ id, activation }: WaitingRequest) =>
+    const isOpen = ({ id, activation }: WaitingReleaseRequest) =>
       !decidedIds.includes(id) && !isPending(states.get(activation.id));
     const index = Math.max(
       waiting.findLastIndex(({ id }) => decidedIds.includes(id)),
