@@ -22,13 +22,8 @@ export async function refresh(options: SigningOptions, command: Command): Promis
   if (context.expires.getTime() <= Date.parse(expires_at))
     throw new CommandError(`The live manifest expires at ${expires_at}: --expires must be later.`);
   const publishedState = { live, versions: PublishedVersions.of(live.content), isWithdrawal: false };
-  await makeManifest(
-    { entry: entryOf(live.content), also_available },
-    publishedState,
-    context,
-    options,
-    command,
-  );
+  const offer = { entry: entryOf(live.content), also_available };
+  await makeManifest(offer, publishedState, context, options, command);
 }
 
 /** `manifest withdraw`: signs the previous version again with a higher sequence number. */
@@ -40,18 +35,12 @@ export async function withdraw(
   const context = await openSigningContext(options);
   const live = await loadLiveManifest(options, context);
   const target = verifyFound(await findTarget(options.backTo, context), context);
-  const { also_available } = target.content;
+  const offer = { entry: entryOf(target.content), also_available: target.content.also_available };
   // Only the versions in these two manifests are known here. The service checks the manifest again with all published ones.
   const versions = PublishedVersions.of(target.content);
   versions.add(live.content);
   const publishedState = { live, versions, isWithdrawal: true };
-  await makeManifest(
-    { entry: entryOf(target.content), also_available },
-    publishedState,
-    context,
-    options,
-    command,
-  );
+  await makeManifest(offer, publishedState, context, options, command);
   if (!options.dryRun)
     printMessage(`This manifest withdraws version ${live.content.version}: publish it with --withdraw.`);
 }
