@@ -8,9 +8,9 @@ import { queryPrepared, queryRow } from '../database/sql.js';
 import { invalidMembers, problem, type Problem } from '../http/problems/problem.js';
 import { hasValidCheckSymbol } from '../keys/license-key-text.js';
 import { LicenseKeys } from '../keys/license-keys.js';
-import { enqueueActivationMail } from '../licenses/license-mails.js';
 import { statusRefusal, expiryRefusal, type LicenseState } from '../licenses/license.rules.js';
 import { LicensesService } from '../licenses/licenses.service.js';
+import { enqueueMail } from '../mail/mail.service.js';
 import { Coverage } from '../manifest/coverage.js';
 import { ActivateRequest } from './activation.dto.js';
 import { type ActivationAttempt, type SuccessfulAttempt } from './activation-attempt.js';
@@ -90,7 +90,7 @@ export class ActivationService {
   private activateAndMail(values: unknown[], id: string, now: Date): Promise<WrittenAttempt | undefined> {
     return this.dataSource.transaction(async (manager) => {
       const written = await queryRow<WrittenAttempt>(manager, ACTIVATE_MACHINE, values);
-      if (written?.activation_id === id) await enqueueActivationMail(manager, id, now);
+      if (written?.activation_id === id) await enqueueMail(manager, 'activation_created', id, now);
       return written;
     });
   }

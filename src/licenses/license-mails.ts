@@ -1,5 +1,5 @@
 import { Injectable, OnModuleInit } from '@nestjs/common';
-import { DataSource, EntityManager } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { Config } from '../core/config.js';
 import { queryRow } from '../database/sql.js';
 import { JobFailure } from '../mail/jobs.js';
@@ -8,7 +8,7 @@ import type { Language } from '../languages/language.js';
 import { t } from '../languages/text.js';
 import { MACHINE_COLUMNS, machineFacts, type MailedMachine } from '../mail/machine-facts.js';
 import type { Block, MailMessage } from '../mail/mail-message.js';
-import { enqueueMail, MailService } from '../mail/mail.service.js';
+import { MailService } from '../mail/mail.service.js';
 import { sinceCurrentHolder } from './former-holder.js';
 import { mailableKey } from './mailable-key.js';
 
@@ -32,28 +32,6 @@ interface LicensedMachine extends MailedMachine {
   readonly key_hint: string;
   readonly ended_at: Date | null;
   readonly release_reason: string | null;
-}
-
-/**
- * Enqueues the mail about a release, in the transaction that releases the activation.
- * @param language of the page on which the holder released it, or requested its release; undefined for MAIL_LANGUAGE
- */
-export async function enqueueReleaseMail(
-  manager: EntityManager,
-  activationId: string,
-  at: Date,
-  language?: string,
-): Promise<void> {
-  await enqueueMail(manager, 'binding_released', activationId, at, { language });
-}
-
-/** Enqueues the mail about a new activation, in the transaction that creates it. */
-export async function enqueueActivationMail(
-  manager: EntityManager,
-  activationId: string,
-  at: Date,
-): Promise<void> {
-  await enqueueMail(manager, 'activation_created', activationId, at);
 }
 
 /** Composes the mails to a holder about license keys, a changed address, and new or released activations. */

@@ -6,11 +6,11 @@ import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { execute } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
-import { enqueueReleaseMail } from '../licenses/license-mails.js';
 import { timeUnderCurrentHolder } from '../licenses/former-holder.js';
 import { License } from '../licenses/license.entity.js';
 import { endChangedAt } from '../licenses/license.rules.js';
 import { lockLicense } from '../licenses/licenses.service.js';
+import { enqueueMail } from '../mail/mail.service.js';
 import { Activation } from '../activation/activation.entity.js';
 import { toActivationView } from '../activation/license-overview.js';
 import { decideOpenRequest } from './release-requests.js';
@@ -60,7 +60,7 @@ export class ReleaseService {
       const released = await countSelfReleases(manager, activation.license_id, at);
       if (released >= this.config.selfReleasesPerYear) throw problem('release_needs_support');
       await endActivation(manager, id, { ended_at: at, released_by_holder: true });
-      await enqueueReleaseMail(manager, id, at, language);
+      await enqueueMail(manager, 'binding_released', id, at, { language });
       // An open request is obsolete.
       const deleteRequest = 'delete from release_request where activation_id = $1 and decided_at is null';
       await execute(manager, deleteRequest, [id]);
@@ -104,7 +104,7 @@ export class ReleaseService {
     if (!(await endActivation(manager, id, { ended_at: at, released_by_holder: false }))) return;
     // An open request is decided by the release.
     const requestLanguage = await decideOpenRequest(manager, id, 'release', at);
-    await enqueueReleaseMail(manager, id, at, language ?? requestLanguage);
+    await enqueueMail(manager, 'binding_released', id, at, { language: language ?? requestLanguage });
     const change = { activation_id: id };
     await recordAudit(manager, audit, { action: 'activation.release', license_id: license.id, change, at });
   }

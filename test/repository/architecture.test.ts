@@ -21,7 +21,7 @@ const MAY_IMPORT: Record<string, RegExp[]> = {
   licenses: only('fields', 'languages', 'keys', 'audit', 'mail'),
   staff: only('fields', 'licenses', 'keys', 'audit', 'mail'),
   manifest: only('keys', 'audit'),
-  activation: only('fields', 'licenses', 'manifest', 'keys', 'audit'),
+  activation: only('fields', 'licenses', 'manifest', 'keys', 'audit', 'mail'),
   releases: only('fields', 'activation', 'licenses', 'staff', 'languages', 'audit', 'mail'),
   telemetry: only('keys'),
   // Only the files that describe an activation, not those that create or end one.

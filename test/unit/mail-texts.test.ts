@@ -3,13 +3,13 @@ import { describe, expect, test } from '@jest/globals';
 import type { DataSource, EntityManager } from 'typeorm';
 import { Config } from '../../src/core/config.js';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
-import { enqueueActivationMail, enqueueReleaseMail, LicenseMails } from '../../src/licenses/license-mails.js';
+import { LicenseMails } from '../../src/licenses/license-mails.js';
 import { isKeyMailable, mailableKey } from '../../src/licenses/mailable-key.js';
 import type { Language } from '../../src/languages/language.js';
 import type { JobWorker } from '../../src/mail/job-worker.js';
 import { JobFailure } from '../../src/mail/jobs.js';
 import { messageText, type MailMessage } from '../../src/mail/mail-message.js';
-import type { MailService } from '../../src/mail/mail.service.js';
+import { enqueueMail, type MailService } from '../../src/mail/mail.service.js';
 import { ErasureMails } from '../../src/erasure/erasure-mails.js';
 import type { ErasureService } from '../../src/erasure/erasure.service.js';
 import { english } from '../support/languages.js';
@@ -218,20 +218,16 @@ describe('the mails about a license', () => {
     expect(await mailsOf().compose('activation_created')).toBeNull();
   });
 
-  test('the mail about a release or an activation is queued under the id of the activation, so that it is queued only once', async () => {
+  test('a mail is queued under the id of what it is about, so that it is queued only once', async () => {
     let queryValues: unknown[] = [];
     const query = async (_sql: string, values: unknown[]) => {
       queryValues = values;
       return [{ id: '1' }];
     };
     const manager = { query } as unknown as EntityManager;
-    await enqueueReleaseMail(manager, ID, new Date(), 'de');
+    await enqueueMail(manager, 'binding_released', ID, new Date(), { language: 'de' });
     expect(queryValues).toEqual(expect.arrayContaining(['mail_binding_released', `binding_released ${ID}`]));
     expect(JSON.parse(queryValues[1] as string)).toMatchObject({ about: ID, language: 'de' });
-    await enqueueActivationMail(manager, ID, new Date());
-    expect(queryValues).toEqual(
-      expect.arrayContaining(['mail_activation_created', `activation_created ${ID}`]),
-    );
   });
 
   test.each(['license_key_imported', 'license_key_again'])(
