@@ -1,4 +1,5 @@
 import { UntrustedText } from '../../shared/texts/text.js';
+import { Fact } from '../parts/fact.js';
 import { ViewTitle } from '../parts/view-title.js';
 import type { StaffSessionAnswer } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
@@ -11,18 +12,12 @@ export function AccountView({ session }: { session: StaffSessionAnswer }) {
     <div class="flow">
       <ViewTitle>{texts.title}</ViewTitle>
       <dl class="facts">
-        <div>
-          <dt>{texts.email}</dt>
-          <dd>
-            <UntrustedText text={session.email} />
-          </dd>
-        </div>
-        <div>
-          <dt>{texts.role}</dt>
-          <dd>
-            {roles[session.role]}: {texts.roleMeans[session.role]}
-          </dd>
-        </div>
+        <Fact name={texts.email}>
+          <UntrustedText text={session.email} />
+        </Fact>
+        <Fact name={texts.role}>
+          {roles[session.role]}: {texts.roleMeans[session.role]}
+        </Fact>
       </dl>
       <Passkeys />
       <Keyboard />

@@ -1,6 +1,7 @@
 import { formatNumber } from '../../shared/dates/dates.js';
 import { t } from '../../shared/texts/text.js';
 import { Copyable } from '../parts/copyable.js';
+import { Fact } from '../parts/fact.js';
 import type { HolderLicensesPage, LicenseLine } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 
@@ -11,20 +12,14 @@ const texts = messages.holder;
 export function HolderFacts({ page: { email, counts } }: { page: HolderLicensesPage }) {
   return (
     <dl class="facts">
-      <div>
-        <dt>{messages.account.email}</dt>
-        <dd>
-          <Copyable text={email} what={messages.find.kinds.email} />
-        </dd>
-      </div>
-      <div>
-        <dt>{texts.licenses}</dt>
-        <dd>
-          {STATUSES.filter((status) => counts[status] > 0)
-            .map((status) => t(texts.counts[status], { count: formatNumber(counts[status]) }))
-            .join(', ')}
-        </dd>
-      </div>
+      <Fact name={messages.account.email}>
+        <Copyable text={email} what={messages.find.kinds.email} />
+      </Fact>
+      <Fact name={texts.licenses}>
+        {STATUSES.filter((status) => counts[status] > 0)
+          .map((status) => t(texts.counts[status], { count: formatNumber(counts[status]) }))
+          .join(', ')}
+      </Fact>
     </dl>
   );
 }

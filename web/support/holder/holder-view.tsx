@@ -2,21 +2,28 @@ import { useEffect } from 'preact/hooks';
 import { ApiError } from '../../shared/api/api.js';
 import { moveFocus } from '../../shared/notices/announcer.js';
 import { Notice } from '../../shared/notices/notice.js';
+import { ExactTime } from '../../shared/dates/exact-time.js';
 import { Choice } from '../../shared/forms/choice.js';
 import { formatNumber, plural } from '../../shared/dates/dates.js';
 import { fill, t, UntrustedText } from '../../shared/texts/text.js';
+import { EXPIRY_COLUMN, licenseColumn, MACHINES_COLUMN, STATUS_COLUMN } from '../license/license-columns.js';
 import { Loaded } from '../parts/loaded.js';
+import { Table, type Column } from '../parts/table.js';
 import { ViewTitle } from '../parts/view-title.js';
 import { useRowShortcuts } from '../queues/row-keys.js';
 import { hrefOf } from '../route.js';
-import type { HolderLicensesPage } from '../../../src/http/responses/api-types.js';
+import type { HolderLicensesPage, LicenseLine } from '../../../src/http/responses/api-types.js';
 import { useLoad } from '../use-load.js';
 import { messages } from '../messages.js';
 import { HolderFacts } from './holder-facts.js';
 import { holderHref, holderPath, type LicenseListQuery } from './holder-list.js';
-import { HolderTable } from './holder-table.js';
 
 const texts = messages.holder;
+const ISSUED_COLUMN: Column<LicenseLine> = {
+  name: messages.license.facts.created,
+  cell: ({ created_at }) => <ExactTime at={created_at} />,
+};
+const COLUMNS = [licenseColumn(), STATUS_COLUMN, ISSUED_COLUMN, EXPIRY_COLUMN, MACHINES_COLUMN];
 
 interface Props {
   /** The id of one of the licenses. The address of the holder is in no URL, because a browser keeps URLs in its history. */
@@ -78,7 +85,13 @@ export function HolderView({ id, list }: Props) {
                 <p>{texts.none}</p>
               ) : (
                 <>
-                  <HolderTable caption={captionOf(page, list)} licenses={page.licenses} />
+                  <Table
+                    caption={captionOf(page, list)}
+                    columns={COLUMNS}
+                    rows={page.licenses}
+                    idOf={({ id }) => id}
+                    hasRowShortcuts
+                  />
                   <p class="quiet small keyboard-hint">{texts.keyboardHint}</p>
                 </>
               )}

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { formatNumber, plural, formatUtcDay } from '../../shared/dates/dates.js';
 import { ExactTime } from '../../shared/dates/exact-time.js';
 import { expiryText } from '../../shared/dates/expiry.js';
@@ -7,6 +6,7 @@ import { fill, t } from '../../shared/texts/text.js';
 import type { LicenseDetail } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 import { Copyable } from '../parts/copyable.js';
+import { Fact } from '../parts/fact.js';
 import { hrefOf } from '../route.js';
 
 export function Facts({ license }: { license: LicenseDetail }) {
@@ -48,15 +48,6 @@ export function Facts({ license }: { license: LicenseDetail }) {
         <Copyable class="mono" text={license.id} what={messages.find.kinds.license_id} />
       </Fact>
     </dl>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 
