@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { isObject } from '../../core/json-object.js';
 import { isSignature, signText } from '../ed25519/ed25519.js';
 import type { KeyRing, TokenKey } from './key-ring.js';
 
@@ -70,8 +71,8 @@ function readClaims(payload: string): LicenseClaims | null {
   } catch {
     return null;
   }
-  if (typeof value !== 'object' || value === null) return null;
-  const { iss, aud, sub, lic, mch, lxp, iat, exp } = value as Record<string, unknown>;
+  if (!isObject(value)) return null;
+  const { iss, aud, sub, lic, mch, lxp, iat, exp } = value;
   if (typeof iss !== 'string' || typeof aud !== 'string' || typeof mch !== 'string') return null;
   if (!isUuid(sub) || !isUuid(lic)) return null;
   if (!isInteger(iat) || !isInteger(exp)) return null;

@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { lchown, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { rfc3339 } from '../../core/clock.js';
+import { isObject } from '../../core/json-object.js';
 import { replaceFile, writeNewFile } from '../../core/new-file.js';
 import { thumbprint } from '../ed25519/ed25519.js';
 
@@ -97,7 +98,7 @@ export function parseRing(text: string): RingEntry[] {
   } catch {
     throw new Error('ring.json is not JSON.');
   }
-  const keys = typeof value === 'object' && value !== null && 'keys' in value ? value.keys : undefined;
+  const keys = isObject(value) ? value.keys : undefined;
   if (!Array.isArray(keys) || !keys.every(isRingEntry)) {
     throw new Error('ring.json must be {"keys":[{"kid","file","state","since"}]} with known states.');
   }
@@ -109,8 +110,8 @@ export function parseRing(text: string): RingEntry[] {
 }
 
 function isRingEntry(value: unknown): value is RingEntry {
-  if (typeof value !== 'object' || value === null) return false;
-  const { kid, file, state, since } = value as Record<string, unknown>;
+  if (!isObject(value)) return false;
+  const { kid, file, state, since } = value;
   if (typeof kid !== 'string' || typeof since !== 'string' || !UTC_INSTANT.test(since)) return false;
   if (typeof file !== 'string' || file !== basename(file) || !file.endsWith('.pem')) return false;
   return STATES.some((known) => known === state);
