@@ -55,7 +55,7 @@ const RESERVED_PARAMETERS = [
  * @returns the remaining URL, of the first host if there are several, and the options of its pools. `options` has those of the URL,
  *   then the session settings, because PostgreSQL applies the later of two values
  */
-function addressAndOptions(url: string, session = SESSION_SETTINGS, wanted: WantedRole = 'primary') {
+function addressAndOptions(url: string, session: string, wanted: WantedRole = 'primary') {
   const address = new URL(hostUrls(url)[0]!);
   const urlOptions = address.searchParams.get('options');
   for (const name of RESERVED_PARAMETERS) address.searchParams.delete(name);
@@ -80,14 +80,14 @@ const commonOptions = (url: string) =>
   }) satisfies PostgresDataSourceOptions;
 
 /** The pool options for the connections of requests. `REQUEST_TIMEOUTS_MS` says what the time limits achieve. */
-const requestPoolOptions = () => ({
+const REQUEST_POOL_OPTIONS = {
   connectionTimeoutMillis: REQUEST_TIMEOUTS_MS.connection,
   statement_timeout: REQUEST_TIMEOUTS_MS.statement,
   // Opening a connection is expensive. Idle connections stay open for a minute, so that the next burst of requests can use them.
   idleTimeoutMillis: 60_000,
   idle_in_transaction_session_timeout: REQUEST_TIMEOUTS_MS.idleInTransaction,
   keepAlive: true,
-});
+};
 /** The name of the connections of requests in `pg_stat_activity`. */
 const APPLICATION_NAME = 'mooring';
 
@@ -98,7 +98,7 @@ export function requestDataSourceOptions(databaseUrl: string): PostgresDataSourc
     ...commonOptions(url),
     poolSize: POOL_SIZE,
     applicationName: APPLICATION_NAME,
-    extra: { ...requestPoolOptions(), ...pool, Client: DeadlineClient },
+    extra: { ...REQUEST_POOL_OPTIONS, ...pool, Client: DeadlineClient },
   };
 }
 
@@ -106,7 +106,7 @@ export function requestDataSourceOptions(databaseUrl: string): PostgresDataSourc
 export function replicaPool(replicaUrl: string): pg.Pool {
   const { url, pool: options } = addressAndOptions(replicaUrl, REQUEST_SETTINGS, 'standby');
   const pool = new pg.Pool({
-    ...requestPoolOptions(),
+    ...REQUEST_POOL_OPTIONS,
     ...options,
     Client: ReplicaClient,
     connectionString: url,
