@@ -18,7 +18,7 @@ import { sinceCurrentHolder } from '../licenses/former-holder.js';
 import type { License } from '../licenses/license.entity.js';
 import { isKeyMailable } from '../licenses/mailable-key.js';
 import { DECISION_REASON } from '../releases/release-decisions.js';
-import { countSelfReleasesSql, selfReleaseWindowStart } from '../releases/self-releases.js';
+import { COUNT_SELF_RELEASES, selfReleaseWindowStart } from '../releases/self-releases.js';
 import { Clock, rfc3339, rfc3339OrNull } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { readRetentionEndByEmail } from '../erasure/erase.js';
@@ -45,7 +45,7 @@ interface HolderActivationRow extends Activation {
 
 // For a session without a license this reads one row, whose license id is null; for a session that has ended, none.
 const selectLicenses = (condition: string) => `
-  select ${LICENSE_COLUMNS}, l.key_hash, l.key_generation, (${countSelfReleasesSql('$2')}) as self_releases,
+  select ${LICENSE_COLUMNS}, l.key_hash, l.key_generation, (${COUNT_SELF_RELEASES}) as self_releases,
          e.id as erasure_id, e.received_on::text as erasure_received_on, e.runs_at as erasure_runs_at
   from session s left join license l on ${condition}
   left join erasure_request e on e.email = coalesce(l.email, s.email)

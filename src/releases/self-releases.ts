@@ -12,12 +12,12 @@ const SELF_RELEASE_WINDOW_MS = 365 * DAY_MS;
 export const selfReleaseWindowStart = (now: Date): Date => new Date(now.getTime() - SELF_RELEASE_WINDOW_MS);
 
 /**
- * An SQL query: the number of activations of a license (alias `l`) that its current holder has released after `since`.
- * @param since the SQL placeholder of `selfReleaseWindowStart`, such as `$2`
+ * An SQL query: how many activations of a license (alias `l`) its current holder has released after `$2`, which is
+ * `selfReleaseWindowStart`.
  */
-export const countSelfReleasesSql = (since: string): string => `
+export const COUNT_SELF_RELEASES = `
   select count(*)::integer from activation released
-  where released.license_id = l.id and released.released_by_holder and released.ended_at > ${since}
+  where released.license_id = l.id and released.released_by_holder and released.ended_at > $2
     and ${sinceCurrentHolder('released.ended_at')}`;
 
 /** Counts the activations of a license that its current holder released within the last 365 days. */
@@ -26,7 +26,7 @@ export async function countSelfReleases(
   licenseId: string,
   now: Date,
 ): Promise<number> {
-  const sql = `select (${countSelfReleasesSql('$2')}) as released from license l where l.id = $1`;
+  const sql = `select (${COUNT_SELF_RELEASES}) as released from license l where l.id = $1`;
   const { released } = await queryOne<{ released: number }>(database, sql, [
     licenseId,
     selfReleaseWindowStart(now),
