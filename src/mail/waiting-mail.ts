@@ -32,8 +32,8 @@ export const IS_CURRENT = 'key is not null';
 
 /**
  * Reads the waiting and the failing mails, without personal data. In `failing`, sign-in codes come last, because many can be
- * requested. In `late` they do not count: only codes to the address of a license take time, so the public warning about late mails
- * would reveal whether an address has a license.
+ * requested. In `late` they do not count: a code is sent only if a license or a purchase has the address, so the public warning
+ * about late codes would reveal whether an address is known.
  */
 export async function readWaitingMail(dataSource: DataSource): Promise<WaitingMail> {
   const isCode = `task_identifier = '${MAIL_TASK_PREFIX}${CODE_MAIL}'`;
