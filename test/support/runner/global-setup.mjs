@@ -34,19 +34,33 @@ export default async function setUp() {
 }
 
 /**
- * Records retention runs shortly before the times at which tests start services, by the clock of the system and by the default one
- * of the tests. A service that starts then runs no retention, which would take longer than the rest of its start.
+ * Records retention runs shortly before the times at which tests start services: by the clock of the system, by the default one of
+ * the tests, and in 2096 (`test/erasure`). A service that starts then runs no retention, which would take longer than the rest of
+ * its start. A run after the time of a service does not count.
  */
 async function recordRetentionRuns(url) {
   const client = new pg.Client(url);
   await client.connect();
-  for (const [index, at] of [new Date(Date.now() - 60_000), new Date('2026-11-20T12:59:00Z')].entries()) {
+  const times = [
+    new Date('2026-11-20T12:59:00Z'),
+    ...dueFrom(new Date()),
+    ...dueFrom('2096-02-10T12:00:00Z'),
+  ];
+  for (const [index, at] of times.entries()) {
     // The id is lower than that of each later run, by which tests find the last one.
-    const id = `00000000-0000-7000-8000-00000000000${index}`;
+    const id = `00000000-0000-7000-8000-${String(index).padStart(12, '0')}`;
     await client.query(
       'insert into retention_run (id, as_of, started_at, finished_at) values ($1, $2, $2, $2)',
       [id, at],
     );
   }
   await client.end();
+}
+
+/** The times at which a run is due, from the last one before a time: five minutes after each hour, for a day. */
+function dueFrom(time) {
+  const last = new Date(time);
+  if (last.getUTCMinutes() < 5) last.setUTCHours(last.getUTCHours() - 1);
+  last.setUTCMinutes(5, 0, 0);
+  return Array.from({ length: 24 }, (_, hours) => new Date(last.getTime() + hours * 3_600_000));
 }
