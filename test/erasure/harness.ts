@@ -4,8 +4,7 @@ import { ErasureService } from '../../src/erasure/erasure.service.js';
 import type { Erasure } from '../../src/http/responses/api-types.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { parseMail } from '../mail/message.js';
-import { query } from '../support/databases/replica-harness.js';
-import { AUDIT_CONTEXT, createDatabase, type Service, type TestDatabase } from '../support/harness.js';
+import { AUDIT_CONTEXT, type Service } from '../support/harness.js';
 import { formsOfText, type Form } from '../support/leak-search.js';
 import { until } from '../support/until.js';
 
@@ -13,17 +12,6 @@ import { until } from '../support/until.js';
 export async function sell(service: Service, email: string, transaction_id: string): Promise<string> {
   const report = { transaction_id, email, status: 'paid' } as const;
   return (await service.app.get(PurchasesService).record(report)).license_id!;
-}
-
-/** Copies a database, in place of a dump and its restore. The original must have no connection. */
-export async function copyDatabase(url: string): Promise<TestDatabase> {
-  const nameOf = (databaseUrl: string) => new URL(databaseUrl).pathname.slice(1);
-  // Only the name and `drop` of this database are used: the copy replaces it.
-  const copy = await createDatabase();
-  await copy.drop();
-  const server = process.env['MOORING_TEST_POSTGRES']!;
-  await query(server, `create database ${nameOf(copy.url)} template ${nameOf(url)}`);
-  return copy;
 }
 
 /** Headers with the token of a staff member with this role. */

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -13,16 +13,15 @@ import { ErasureService } from '../../src/erasure/erasure.service.js';
 import type { Erasure } from '../../src/http/responses/api-types.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { query } from '../support/databases/replica-harness.js';
+import { erase, findRequest, waitForJobs, waitForSentMails, waitUntilCarriedOut, sell } from './harness.js';
 import {
+  AUDIT_CONTEXT,
   copyDatabase,
-  erase,
-  findRequest,
-  waitForJobs,
-  waitForSentMails,
-  waitUntilCarriedOut,
-  sell,
-} from './harness.js';
-import { AUDIT_CONTEXT, createDatabase, FakeClock, Service, type TestDatabase } from '../support/harness.js';
+  createDatabase,
+  FakeClock,
+  Service,
+  type TestDatabase,
+} from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { everyRow } from '../support/tables.js';
 import { temporaryFolder } from '../support/folders.js';
@@ -31,8 +30,10 @@ import { temporaryFolder } from '../support/folders.js';
 const NOON = '2096-02-10T12:00:00Z';
 const HOUR_MS = 3_600_000;
 const [ADA, BOB] = ['ada@leak.example', 'bob@example.com'];
-/** Finds the personal data of Ada. No other data contains the word Kanari. */
-const search = new LeakSearch([ADA, 'Kanari Studio', 'Kanari sold it'].flatMap(formsOfText));
+/** Further holders who are erased, in tests that have several cases in one database. */
+const [EVE, IVY, UMA] = ['eve@leak.example', 'ivy@leak.example', 'uma@leak.example'];
+/** Finds the personal data of the erased holders. No other data contains the word Kanari. */
+const search = new LeakSearch([ADA, EVE, IVY, UMA, 'Kanari Studio', 'Kanari sold it'].flatMap(formsOfText));
 
 const root = temporaryFolder();
 let services: Service[] = [];
@@ -41,11 +42,15 @@ let file: string;
 let clock: FakeClock;
 let original: TestDatabase;
 
+const empty = await createDatabase();
+// In 2096 they would be overdue for deletion, which causes a warning.
+await query(empty.url, "delete from retention_run where started_at < '2096-01-01'");
+
 beforeEach(async () => {
   dataDir = mkdtempSync(join(root, 'data-'));
   file = join(dataDir, 'erased.txt');
   clock = new FakeClock(NOON);
-  original = await createDatabase();
+  original = await copyDatabase(empty);
 });
 afterEach(stop);
 
@@ -63,9 +68,9 @@ async function stop(): Promise<void> {
 }
 
 /** Copies the original, as a backup of this time that has been restored. */
-async function backup(): Promise<{ url: string }> {
+async function backup(): Promise<TestDatabase> {
   await stop();
-  return copyDatabase(original.url);
+  return copyDatabase(original);
 }
 
 /** Closes every service and starts one on this database. At its start it repeats the erasures of the tombstone file. */
@@ -74,14 +79,14 @@ async function restart(database: { url: string }): Promise<Service> {
   return start(database);
 }
 
-/** Makes a backup, gives the license to Bob, and erases Ada. @returns the backup */
-async function backupThenHandOver(id: string): Promise<{ url: string }> {
+/** Makes a backup, gives the licenses to Bob, and erases their holders. @returns the backup */
+async function backupThenHandOver(licenses: readonly { id: string; email: string }[]): Promise<TestDatabase> {
   const restored = await backup();
   const service = await start(original);
   clock.advance(HOUR_MS);
-  await service.setLicense(id, { email: BOB });
+  for (const { id } of licenses) await service.setLicense(id, { email: BOB });
   clock.advance(HOUR_MS);
-  await erase(service, ADA);
+  for (const { email } of licenses) await erase(service, email);
   await waitForJobs(service);
   return restored;
 }
@@ -93,37 +98,37 @@ const erasuresOf = (service: Service) => service.app.get(ErasureService);
 const warnings = async (service: Service): Promise<string[]> =>
   (await service.call('GET', '/health/ready')).json.warnings;
 
-/** Creates a license of Ada with an active machine, a released one, and release requests with a reason. */
-async function createAdasLicense(service: Service, transaction?: string) {
+/** Creates a license with an active machine, a released one, and release requests with a reason. */
+async function createLicense(service: Service, transaction?: string, email = ADA) {
   const license = transaction
-    ? await sellToAda(service, transaction)
-    : await service.issue({ email: ADA, machines_allowed: 3 });
+    ? await sellTo(service, email, transaction)
+    : await service.issue({ email, machines_allowed: 3 });
   const activate = async (machine: string) =>
     (await service.activate(license, machine, { hostname_hint: `Kanari Studio ${machine}` })).json;
   const [released, active] = [await activate('released'), await activate('active')];
   const ids = [released, active].map(({ activation }) => activation.id as string) as [string, string];
   for (const id of ids) await service.app.get(ReleaseRequests).create(id, 'Kanari sold it');
   await service.app.get(ReleaseService).release(ids[0], AUDIT_CONTEXT);
-  return { id: license.license_id, license_key: license.license_key, token: active.token as string };
+  return { id: license.license_id, license_key: license.license_key, email, token: active.token as string };
 }
 
-async function sellToAda(service: Service, transaction: string) {
-  const license_id = await sell(service, ADA, transaction);
+async function sellTo(service: Service, email: string, transaction: string) {
+  const license_id = await sell(service, email, transaction);
   const license_key = (await service.app.get(LicensesService).currentKey(license_id))!;
-  return { license_id, license_key, email: ADA };
+  return { license_id, license_key, email };
 }
 
-/** Adds other rows with the address: a code, a session and a waiting mail. */
-async function addPendingData(service: Service): Promise<void> {
+/** Adds other rows with an address: a code, a session and a waiting mail. */
+async function addPendingData(service: Service, email = ADA): Promise<void> {
   const later = new Date(clock.now().getTime() + HOUR_MS);
-  const [id, hash, now] = [randomUUID(), Buffer.alloc(32, 7), clock.now()];
-  await service.sql('insert into one_time_code values ($1, $2, 0, $3, $4)', [id, ADA, now, later]);
+  const [id, hash, now] = [randomUUID(), randomBytes(32), clock.now()];
+  await service.sql('insert into one_time_code values ($1, $2, 0, $3, $4)', [id, email, now, later]);
   await service.sql(
     'insert into session (id, token_hash, email, created_at, expires_at) values ($1, $2, $3, $4, $5)',
-    [id, hash, ADA, now, later],
+    [id, hash, email, now, later],
   );
   await service.app.get(DataSource).transaction(async (manager) => {
-    await enqueueMail(manager, 'email_changed', id, now, { to: ADA });
+    await enqueueMail(manager, 'email_changed', id, now, { to: email });
     await manager.query(
       `select graphile_worker.reschedule_jobs(array(select id from graphile_worker.jobs where key like '%' || $1), run_at := '2096-01-01')`,
       [id],
@@ -132,48 +137,45 @@ async function addPendingData(service: Service): Promise<void> {
 }
 
 describe('a license that got another holder after the backup and whose former holder was then erased', () => {
-  test.each([
-    ['it was bought', 'txn_1'],
-    ['staff issued it', undefined],
-  ] as const)(
-    'loses its address and keeps its machine active if %s, and a warning asks staff to set the address again',
-    async (_what, transaction) => {
-      let service = await start(original);
-      const { id, license_key, token } = await createAdasLicense(service, transaction);
-      await addPendingData(service);
-      const restored = await backupThenHandOver(id);
-      service = await restart(restored);
-      expect(await leaks(service)).toEqual([]);
+  test('loses its address and keeps its machine active, whether bought or issued, and a warning asks staff to set the address again', async () => {
+    let service = await start(original);
+    const licenses = [await createLicense(service, 'txn_1'), await createLicense(service, undefined, EVE)];
+    for (const { email } of licenses) await addPendingData(service, email);
+    const restored = await backupThenHandOver(licenses);
+    service = await restart(restored);
+    expect(await leaks(service)).toEqual([]);
+    const staff = { authorization: `Bearer ${await service.staffToken()}` };
+    for (const { id, license_key, email: former, token } of licenses) {
       expect((await service.heartbeat(token)).status).toBe(200);
       expect(await service.sql('select email, ended_at from license where id = $1', [id])).toEqual([
         { email: null, ended_at: null },
       ]);
       // Its machine can activate again with its key and any address; another machine cannot.
-      for (const email of [ADA, BOB]) {
+      for (const email of [former, BOB]) {
         const credentials = { license_key, email };
         expect((await service.activate(credentials, 'active')).status).toBe(200);
         expect((await service.activate(credentials, 'another')).json.code).toBe('license_not_found');
       }
-      const staff = { authorization: `Bearer ${await service.staffToken()}` };
       const seen = await service.call('GET', `/support/api/licenses/${id}`, undefined, staff);
       expect(seen.json.license).toMatchObject({ email: null, is_address_lost: true, status: 'active' });
-      expect(await warnings(service)).toEqual([
-        'Licenses without an e-mail address since a restore: 1. mooring status names them; set it with mooring license set --email.',
-      ]);
-      // Retention does not delete the license as an erased license, and a later start does not erase it.
-      clock.advance(400 * DAY_MS);
-      await service.app.get(RetentionService).run();
-      service = await restart(restored);
-      await service.setLicense(id, { email: BOB });
-      expect(await warnings(service)).toEqual([expect.stringMatching(/^TOMBSTONE_FILE has blocks/)]);
-      service = await restart(restored);
+    }
+    expect(await warnings(service)).toEqual([
+      'Licenses without an e-mail address since a restore: 2. mooring status names them; set it with mooring license set --email.',
+    ]);
+    // Retention does not delete the licenses as erased licenses, and a later start does not erase them.
+    clock.advance(400 * DAY_MS);
+    await service.app.get(RetentionService).run();
+    service = await restart(restored);
+    for (const { id } of licenses) await service.setLicense(id, { email: BOB });
+    expect(await warnings(service)).toEqual([expect.stringMatching(/^TOMBSTONE_FILE has blocks/)]);
+    service = await restart(restored);
+    for (const { id, token } of licenses)
       expect([await emailOf(service, id), (await service.heartbeat(token)).status]).toEqual([BOB, 200]);
-    },
-  );
+  });
 
   test('loses its address and stays valid also if it was bought and the tombstone file has the format of an older version', async () => {
     let service = await start(original);
-    const { id, token } = await createAdasLicense(service, 'txn_1');
+    const { id, token } = await createLicense(service, 'txn_1');
     await addPendingData(service);
     const restored = await backup();
     service = await start(original);
@@ -191,7 +193,7 @@ describe('a license that got another holder after the backup and whose former ho
 describe('an erased person who gets licenses again', () => {
   test('keeps new purchases and licenses from staff at each later start, also with a restored database', async () => {
     let service = await start(original);
-    const first = await createAdasLicense(service, 'txn_1');
+    const first = await createLicense(service, 'txn_1');
     const restored = await backup();
     service = await start(original);
     clock.advance(HOUR_MS);
@@ -218,7 +220,7 @@ describe('an erased person who gets licenses again', () => {
 
   test('keeps a new purchase also if the row of the erasure request was deleted', async () => {
     let service = await start(original);
-    await createAdasLicense(service);
+    await createLicense(service);
     clock.advance(HOUR_MS);
     await erase(service, ADA);
     clock.advance(HOUR_MS);
@@ -241,66 +243,64 @@ describe('if a clock was ahead by a year when data was stored,', () => {
     return result;
   }
 
-  test.each([
-    ['it was sold', (service: Service) => sellToAda(service, 'txn_1')],
-    ['it was issued', (service: Service) => service.issue({ email: ADA })],
-    [
-      'its address was changed',
-      async (service: Service) => {
-        const issued = await service.issue({ email: BOB });
-        await service.setLicense(issued.license_id, { email: ADA });
-        return { ...issued, email: ADA };
-      },
-    ],
-  ])('a license is erased again after a restore if %s then', async (_what, storeLicense) => {
+  test('a license is erased again after a restore, whether it was sold, issued or given to its holder then', async () => {
     let service = await start(original);
-    const license = await whileAhead(() => storeLicense(service));
-    const { token } = (await service.activate(license, 'active', { hostname_hint: 'Kanari Studio' })).json;
+    const licenses = await whileAhead(async () => {
+      const other = await service.issue({ email: BOB });
+      await service.setLicense(other.license_id, { email: IVY });
+      return [
+        await sellTo(service, ADA, 'txn_1'),
+        await service.issue({ email: EVE }),
+        { ...other, email: IVY },
+      ];
+    });
+    const tokens: string[] = [];
+    for (const license of licenses) {
+      const { json } = await service.activate(license, 'active', { hostname_hint: 'Kanari Studio' });
+      tokens.push(json.token);
+    }
     await waitForJobs(service);
     const restored = await backup();
     service = await start(original);
     clock.advance(HOUR_MS);
-    await erase(service, ADA);
+    for (const { email } of licenses) await erase(service, email);
     await waitForJobs(service);
     service = await restart(restored);
     await waitForSentMails(service);
-    expect([await emailOf(service, license.license_id), await leaks(service)]).toEqual([null, []]);
-    expect((await service.heartbeat(token)).json.code).toBe('binding_released');
+    expect(await leaks(service)).toEqual([]);
+    for (const [index, { license_id }] of licenses.entries()) {
+      expect(await emailOf(service, license_id)).toBeNull();
+      expect((await service.heartbeat(tokens[index]!)).json.code).toBe('binding_released');
+    }
   });
 
-  test.each([
-    ['it was bought', 'txn_1'],
-    ['staff issued it', undefined],
-  ])('the address of a former holder who was erased is removed again if %s', async (_what, transaction) => {
+  test('the address of a former holder who was erased is removed again, whether the license was bought or issued', async () => {
     let service = await start(original);
-    const { id, token } = await whileAhead(async () => {
-      const created = await createAdasLicense(service, transaction);
-      await addPendingData(service);
+    const licenses = await whileAhead(async () => {
+      const created = [await createLicense(service, 'txn_1'), await createLicense(service, undefined, EVE)];
+      for (const { email } of created) await addPendingData(service, email);
       return created;
     });
-    service = await restart(await backupThenHandOver(id));
+    service = await restart(await backupThenHandOver(licenses));
     await waitForSentMails(service);
     expect(await leaks(service)).toEqual([]);
-    expect((await service.heartbeat(token)).status).toBe(200);
+    for (const { token } of licenses) expect((await service.heartbeat(token)).status).toBe(200);
   });
 
-  test.each([
-    ['a purchase', (service: Service) => sell(service, ADA, 'txn_1')],
-    ['a code and a session', addPendingData],
-    [
-      'the recipient of a mail',
-      (service: Service) =>
-        service.sql('insert into mail_recipient values ($1, $2, $3)', [randomUUID(), ADA, clock.now()]),
-    ],
-    ['an erasure request', (service: Service) => erasuresOf(service).request(ADA)],
-  ])('%s in a copy that does not know the erasure yet is erased', async (_what, store) => {
+  test('a purchase, a code, a session, the recipient of a mail and an erasure request in a copy that does not know the erasure yet are erased', async () => {
     let service = await start(original);
     const copy = await backup();
     service = await start(copy);
-    await whileAhead<unknown>(() => store(service));
+    await whileAhead(async () => {
+      await sell(service, ADA, 'txn_1');
+      await addPendingData(service, EVE);
+      const recipient = [randomUUID(), IVY, clock.now()];
+      await service.sql('insert into mail_recipient values ($1, $2, $3)', recipient);
+      await erasuresOf(service).request(UMA);
+    });
     await waitForJobs(service, 'mail%');
     service = await restart(original);
-    await erase(service, ADA);
+    for (const email of [ADA, EVE, IVY, UMA]) await erase(service, email);
     await waitForJobs(service);
     service = await restart(copy);
     await waitForJobs(service);
@@ -313,7 +313,7 @@ test('a clock that is behind at a restart does not erase a license that another 
   // still counts, because only a time that is ahead of both clocks is ignored.
   clock.set(new Date());
   let service = await start(original);
-  const { id, token } = await createAdasLicense(service);
+  const { id, token } = await createLicense(service);
   await erase(service, ADA);
   // The state of a promoted standby that lacks the erasure.
   await service.sql('update license set email = $2, ended_at = null where id = $1', [id, ADA]);
@@ -331,7 +331,7 @@ test('a clock that is behind at a restart does not erase a license that another 
 
 test('an erasure whose request retention has deleted is not recorded as repeated', async () => {
   let service = await start(original);
-  await createAdasLicense(service);
+  await createLicense(service);
   await erase(service, ADA);
   clock.set('2097-02-10T12:00:00Z');
   await service.app.get(RetentionService).run();
@@ -342,7 +342,7 @@ test('an erasure whose request retention has deleted is not recorded as repeated
 
 test('if an erasure was written to the file but not committed, a license that then got another holder stays valid', async () => {
   let service = await start(original);
-  const { id, token } = await createAdasLicense(service);
+  const { id, token } = await createLicense(service);
   const request = await erasuresOf(service).request(ADA);
   const [identity] = await service.sql<{ id: string }>('select id from database_identity');
   const lines = [`at ${clock.now().toISOString()}`, `database ${identity!.id}`, `license ${id}`];
@@ -367,7 +367,7 @@ describe('if an asynchronous failover lost a cancellation,', () => {
 
   test('the request is not carried out and is cancelled again', async () => {
     const service = await start(original);
-    const { id: license } = await createAdasLicense(service);
+    const { id: license } = await createLicense(service);
     const { id } = await loseCancellation(service);
     clock.advance(3 * DAY_MS);
     await erasuresOf(service).runDue();
@@ -380,7 +380,7 @@ describe('if an asynchronous failover lost a cancellation,', () => {
     ['the holder', undefined],
   ] as const)('a later request of %s is a new one, which is carried out', async (_who, audit) => {
     const service = await start(original);
-    const { id: license } = await createAdasLicense(service);
+    const { id: license } = await createLicense(service);
     const cancelled = await loseCancellation(service);
     clock.advance(DAY_MS);
     const later = await erasuresOf(service).request(ADA, audit);
@@ -397,7 +397,7 @@ describe('if an asynchronous failover lost a cancellation,', () => {
 describe('if a restored copy shares the tombstone file,', () => {
   test('an erasure in the copy erases no holder who has no waiting request in the original', async () => {
     let service = await start(original);
-    const ada = await createAdasLicense(service, 'txn_1');
+    const ada = await createLicense(service, 'txn_1');
     const bob = await service.issue({ email: BOB });
     const { id } = await erasuresOf(service).request(ADA);
     const copy = await backup();
@@ -422,7 +422,7 @@ describe('if a restored copy shares the tombstone file,', () => {
 
   test('the original ignores an erasure by the copy if its request was cancelled in the original', async () => {
     let service = await start(original);
-    const ada = await createAdasLicense(service, 'txn_1');
+    const ada = await createLicense(service, 'txn_1');
     const { id } = await erasuresOf(service).request(ADA);
     const copy = await backup();
     const copyService = await start(copy);
@@ -439,7 +439,7 @@ describe('if a restored copy shares the tombstone file,', () => {
 
   test('a cancellation in the copy undoes no erasure of the original', async () => {
     let service = await start(original);
-    const ada = await createAdasLicense(service, 'txn_1');
+    const ada = await createLicense(service, 'txn_1');
     const { id } = await erasuresOf(service).request(ADA);
     const [copy, restored] = [await backup(), await backup()];
     // Each copy starts once before the erasure, because a copy gets its own database id at its first start.
@@ -460,7 +460,7 @@ describe('if a restored copy shares the tombstone file,', () => {
 
 test('an erasure and a cancellation after a failover count in a backup from before the failover', async () => {
   let service = await start(original);
-  const ada = await createAdasLicense(service, 'txn_1');
+  const ada = await createLicense(service, 'txn_1');
   const bob = await service.issue({ email: BOB });
   const { id } = await erasuresOf(service).request(BOB);
   // A promoted standby gets an id of its own, as each copy does, and the backup does not contain it.
@@ -478,7 +478,7 @@ test('an erasure and a cancellation after a failover count in a backup from befo
 
 test('erasures are repeated in a backup whose table database_identity is empty', async () => {
   let service = await start(original);
-  const ada = await createAdasLicense(service, 'txn_1');
+  const ada = await createLicense(service, 'txn_1');
   const restored = await backup();
   service = await start(original);
   clock.advance(HOUR_MS);
@@ -508,7 +508,7 @@ test('a warning names a tombstone file from which nothing was removed for more t
 
 test('a warning counts erasures of the last 30 days that the tombstone file lacks', async () => {
   let service = await start(original);
-  await createAdasLicense(service);
+  await createLicense(service);
   await erase(service, ADA);
   expect(await warnings(service)).toEqual([]);
   renameSync(file, `${file}.moved`);

@@ -12,7 +12,6 @@ import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { query } from '../support/databases/replica-harness.js';
 import {
-  copyDatabase,
   formsOfMachine,
   findRequest,
   makeDue,
@@ -24,6 +23,7 @@ import {
 import {
   AUDIT_CONTEXT,
   connect,
+  copyDatabase,
   createDatabase,
   FakeClock,
   machineId,
@@ -72,7 +72,7 @@ beforeAll(async () => {
   service = await start(original.url);
   await fillOriginal();
   await service.close();
-  restored = await copyDatabase(original.url);
+  restored = await copyDatabase(original);
   await eraseAndBuyAgain();
   // The operator has copied the new purchase to the restored database.
   await copyPurchase(second);

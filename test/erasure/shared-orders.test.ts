@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
-import { copyDatabase, erase, waitForJobs } from './harness.js';
-import { createDatabase, FakeClock, Service, type TestDatabase } from '../support/harness.js';
+import { erase, waitForJobs } from './harness.js';
+import { copyDatabase, createDatabase, FakeClock, Service, type TestDatabase } from '../support/harness.js';
 import { temporaryFolder } from '../support/folders.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { Terminal } from '../support/processes/cli-harness.js';
@@ -50,9 +50,9 @@ async function stop(): Promise<void> {
 }
 
 /** Copies a database, as a backup of this time that has been restored. */
-async function backup({ url } = original): Promise<TestDatabase> {
+async function backup(database = original): Promise<TestDatabase> {
   await stop();
-  return copyDatabase(url);
+  return copyDatabase(database);
 }
 
 /** Makes a backup, imports the order, erases Bob, and starts on the backup. */

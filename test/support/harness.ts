@@ -93,16 +93,22 @@ export interface TestDatabase {
 }
 
 /** Creates a migrated database on the PostgreSQL server of this run. It is dropped at the end of the test file, or by `drop`. */
-export async function createDatabase(): Promise<TestDatabase> {
-  const database = await cloneTemplate();
+export const createDatabase = (): Promise<TestDatabase> => createCopy('mooring_template');
+
+/** Copies a database, in place of a dump and its restore. The original must have no connection. */
+export const copyDatabase = ({ url }: { url: string }): Promise<TestDatabase> =>
+  createCopy(new URL(url).pathname.slice(1));
+
+async function createCopy(template: string): Promise<TestDatabase> {
+  const database = await cloneTemplate(template);
   afterThisFile(database.drop);
   return database;
 }
 
-async function cloneTemplate(): Promise<TestDatabase> {
+async function cloneTemplate(template = 'mooring_template'): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await profiled('cloning the template database', () =>
-    executeAsAdmin(`create database ${name} template mooring_template`),
+    executeAsAdmin(`create database ${name} template ${template}`),
   );
   const url = new URL(process.env['MOORING_TEST_POSTGRES']!);
   url.pathname = `/${name}`;
