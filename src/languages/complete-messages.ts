@@ -11,6 +11,13 @@ interface CompletedMessages<Texts> {
   readonly problems: readonly string[];
 }
 
+/** What is wrong with the messages of a file. */
+interface Findings {
+  readonly problems: string[];
+  /** Whether a missing message is no problem. */
+  readonly mayLack: boolean;
+}
+
 const PLURAL_CATEGORIES = ['zero', 'one', 'two', 'few', 'many', 'other'];
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
@@ -18,29 +25,36 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
  * Completes the messages of a file that an operator wrote: a message that is missing or cannot be used is replaced, so that a
  * translation with errors never stops anything.
  * @param fallback the replacements: the messages that the service comes with in this language, or else the English ones
+ * @param mayLack whether a missing message is no problem, because its replacement is in the language of the file
  */
-export function completeMessages<Texts>(fallback: Texts, given: unknown): CompletedMessages<Texts> {
+export function completeMessages<Texts>(
+  fallback: Texts,
+  given: unknown,
+  mayLack: boolean,
+): CompletedMessages<Texts> {
   const problems: string[] = [];
-  const messages = completeTree(fallback as Tree, given, '', problems);
+  const messages = completeTree(fallback as Tree, given, '', { problems, mayLack });
   return { messages: messages as Texts, problems };
 }
 
-function completeTree(fallback: Tree, given: unknown, path: string, problems: string[]): Tree {
+function completeTree(fallback: Tree, given: unknown, path: string, findings: Findings): Tree {
   const members = isObject(given) ? given : {};
   const unknown = Object.keys(members).filter((name) => !Object.hasOwn(fallback, name));
-  problems.push(...unknown.map((name) => `${path}${name} is not the name of a message`));
+  findings.problems.push(...unknown.map((name) => `${path}${name} is not the name of a message`));
   const entries = Object.entries(fallback).map(([name, text]) => {
     const message = Object.hasOwn(members, name) ? members[name] : undefined;
-    return [name, completeMessage(text, message, path + name, problems)] as const;
+    return [name, completeMessage(text, message, path + name, findings)] as const;
   });
   return Object.fromEntries(entries);
 }
 
-function completeMessage(fallback: string | Tree, given: unknown, path: string, problems: string[]) {
+function completeMessage(fallback: string | Tree, given: unknown, path: string, findings: Findings) {
+  const { problems, mayLack } = findings;
   if (typeof fallback !== 'string' && !isForms(fallback)) {
     if (given !== undefined && !isObject(given)) problems.push(`${path} must be an object`);
-    return completeTree(fallback, given, `${path}.`, problems);
+    return completeTree(fallback, given, `${path}.`, findings);
   }
+  if (given === undefined && mayLack) return fallback;
   const problem = given === undefined ? 'is missing' : problemOf(fallback, given);
   if (problem === undefined) return given as string | Tree;
   problems.push(`${path} ${problem}`);

@@ -46,7 +46,9 @@ function readFiles<Texts>(
     const file = join(subfolder, name);
     try {
       const tag = tagOf(name);
-      const { messages, problems } = completeMessages(fallbackOf(tag), parse(join(folder, file)));
+      // The file of a language of the service may have only what it replaces. Another one lacks a translation.
+      const mayLack = Object.hasOwn(BUILT_IN_LANGUAGES, tag);
+      const { messages, problems } = completeMessages(fallbackOf(tag), parse(join(folder, file)), mayLack);
       languages.set(tag, messages);
       if (problems.length > 0) warn(log, file, problems);
     } catch (error) {
