@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { deriveAccent, MIN_CONTRAST, type Accent } from './accent.js';
 import { ConfigError } from './config-error.js';
+import type { SettingsReader } from './settings-reader.js';
 
 /** A way to reach a person: an e-mail address, or a page. */
 export interface Contact {
@@ -31,17 +32,13 @@ const MAX_URL_LENGTH = 500;
 
 /**
  * Reads the settings of the brand (docs/contract.md#settings).
- * @param read returns the value of a setting; undefined if it is not given
  * @param productName the name of the product if PRODUCT_NAME is not given
- * @throws ConfigError naming the setting that cannot be used
  */
-export function readBrand(read: (name: string) => string | undefined, productName: string): Brand {
-  const readWith = <T>(name: string, parse: (name: string, text: string) => T): T | null => {
-    const text = read(name);
-    return text === undefined ? null : parse(name, text);
-  };
+export function readBrand(settings: SettingsReader, productName: string): Brand {
+  const readWith = <T>(name: string, parse: (name: string, text: string) => T): T | null =>
+    settings.parse(name, parse) ?? null;
   const supportContact = readWith('SUPPORT_CONTACT', contact);
-  const logoFile = read('LOGO_FILE');
+  const logoFile = settings.text('LOGO_FILE');
   return {
     productName: readWith('PRODUCT_NAME', displayName) ?? productName,
     vendorName: readWith('VENDOR_NAME', displayName),

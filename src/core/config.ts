@@ -140,13 +140,13 @@ export class Config {
     settings.requireWith('SMTP_URL', 'MAIL_FROM');
     const sender = settings.parse('MAIL_FROM', mailAddress) ?? { name: '', address: 'licenses@localhost' };
     this.mailFrom = { ...sender, name: sender.name || this.product };
-    this.brand = settings.check(() => readBrand(text, this.mailFrom.name));
+    this.brand = readBrand(settings, this.mailFrom.name);
     const languagesDir = text('LANGUAGES_DIR');
     this.languagesDir = languagesDir && resolve(languagesDir);
     this.mailLanguage = settings.parse('MAIL_LANGUAGE', languageTag) ?? 'en';
     this.#purchaseWebhookSecret = settings.parse('PURCHASE_WEBHOOK_SECRET', webhookSecret);
     this.#staffToken = text('STAFF_TOKEN');
-    this.#eventEndpoint = settings.check(() => readEventEndpoint(text));
+    this.#eventEndpoint = readEventEndpoint(settings);
     if (this.isProduction) {
       // This checks only whether the texts are given, because an invalid one already has an error of its own.
       settings.check(() => requireProductionSettings(text));

@@ -174,6 +174,18 @@ test('the error names every invalid setting, the first one in its message', () =
   expect(errorOf(settings)).toMatchObject({ message: sentences[0], sentences });
 });
 
+test('the error names every invalid setting of the brand and of the events', () => {
+  const settings = {
+    VENDOR_NAME: 'x'.repeat(61),
+    SHOP_URL: 'example.com',
+    ACCENT_COLOR: 'teal',
+    EVENTS_URL: 'ftp://example.com',
+    EVENTS_SECRET: 'short',
+  };
+  const named = errorOf(settings).sentences.map((sentence) => sentence.split(' ')[0]);
+  expect(named).toEqual(Object.keys(settings));
+});
+
 test('a required setting that is invalid is not reported as missing too', () => {
   const settings = { ...PRODUCTION_SETTINGS, DATABASE_URL: 'postgres://h/d', LICENSE_KEY_SECRET: 'short' };
   expect(errorOf(settings).sentences).toEqual(['LICENSE_KEY_SECRET must be 32 bytes in base64.']);
