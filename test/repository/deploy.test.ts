@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { chmodSync, readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { Config } from '../../src/core/config.js';
+import { temporaryFolder } from '../support/folders.js';
 import { WITHOUT_SERVER } from '../support/processes/cli-harness.js';
 import { InstalledCommand } from '../support/processes/installed-command.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
@@ -166,6 +168,20 @@ describe('deploy/mooring', () => {
   test('runs as the user of the service if root calls it', async () => {
     const run = await installed.run(['license', 'issue', '--email', 'a b'], { user: 'root' });
     expect(run.stdout).toBe(`runuser\n-u\nmooring\n--\n${installed.command}\nlicense\nissue\n--email\na b\n`);
+  });
+
+  test('finds a file in the folder of the caller, also if the user of the service cannot enter it', async () => {
+    const folder = temporaryFolder();
+    const caller = ['sh', '-c', 'cd "$0" && chmod 0 . && exec "$@"', folder];
+    // Root could enter the folder nevertheless.
+    if (userInfo().uid === 0) caller.unshift('setpriv', '--bounding-set=-dac_override,-dac_read_search');
+    const run = await installed.run(['manifest', 'show', 'manifest.json'], { caller });
+    chmodSync(folder, 0o700);
+    const { username } = userInfo();
+    expect(run).toMatchObject({
+      code: 1,
+      stderr: `${folder}/manifest.json cannot be used: the user ${username} has no permission (EACCES).\n`,
+    });
   });
 
   test('without a readable settings file, only the commands that need none run', async () => {

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { writeNewFile } from '../../core/new-file.js';
@@ -9,12 +10,13 @@ const PACKAGE = resolve(fileURLToPath(new URL('../../..', import.meta.url)));
 
 /**
  * Resolves a path against the folder of the caller, which npm stores in INIT_CWD before it runs the command in the package's
- * folder.
+ * folder, and deploy/mooring in MOORING_CWD if the user of the service cannot enter that folder.
  * @throws UsageError for an empty path, which would mean the folder of the caller itself
  */
 export function fromWorkingDirectory(file: string): string {
   if (file === '') throw new UsageError('The name of a file or folder must not be empty.');
-  const base = process.cwd() === PACKAGE ? process.env['INIT_CWD'] : undefined;
+  const { MOORING_CWD, INIT_CWD } = process.env;
+  const base = MOORING_CWD ?? (process.cwd() === PACKAGE ? INIT_CWD : undefined);
   return resolve(base ?? '.', file);
 }
 
@@ -43,5 +45,17 @@ export function writeError(file: string, error: unknown): CommandError {
 export function fileError(file: string, error: unknown): CommandError {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') return new CommandError(`${file} does not exist.`);
+  // In an installation, root calls the command, and the user of the service runs it.
+  if (code === 'EACCES')
+    return new CommandError(`${file} cannot be used: the user ${userName()} has no permission (EACCES).`);
   return new CommandError(`${file} cannot be used (${code ?? 'unknown'}).`);
+}
+
+/** The name of the user that runs the command; its number if the system has no name for it, as in a container. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.());
+  }
 }

@@ -12,6 +12,8 @@ interface Options {
   readonly settings?: string;
   /** Who calls the command, as far as the command can see: `root`, or the user of the service. */
   readonly user?: 'root' | 'mooring';
+  /** A program with its arguments, to which the command and its own arguments are added. */
+  readonly caller?: readonly string[];
 }
 
 /**
@@ -45,9 +47,13 @@ export class InstalledCommand {
     appendFileSync(join(this.settingsDir, 'mooring.env'), lines.join(''));
   }
 
-  async run(args: readonly string[], { settings, user = 'mooring' }: Options = {}): Promise<Run> {
+  async run(
+    args: readonly string[],
+    { settings, user = 'mooring', caller = [] }: Options = {},
+  ): Promise<Run> {
     const { PATH, ...rest } = baseEnvironment();
-    const child = spawn(this.command, args, {
+    const [program, ...programArguments] = [...caller, this.command, ...args];
+    const child = spawn(program!, programArguments, {
       cwd: this.#dir,
       env: {
         ...rest,
