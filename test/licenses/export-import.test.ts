@@ -620,7 +620,9 @@ if (existsSync(FULL)) {
     const { code, stderr } = await terminal.runInNewProcess(args);
     expect({ code, stderr }).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining(`${terminal.file('full.csv.part')} cannot be used (ENOSPC).\n`),
+      stderr: expect.stringContaining(
+        `${terminal.file('full.csv.part')} cannot be used (ENOSPC). Correct this, or name a file in another folder with --refused, and start the import again: it continues.\n`,
+      ),
     });
     expect(existsSync(terminal.file('full.csv.part'))).toBe(false);
   });

@@ -145,6 +145,9 @@ export async function sendKeys(
   );
 }
 
+const refusedPlace = ({ refused_file }: PrintedReport): string =>
+  refused_file === '-' ? ', on standard output' : refused_file ? `, in ${refused_file}` : '';
+
 type PrintedReport = ImportReport & { readonly refused_file: string | null };
 
 function printReport(command: Command, report: PrintedReport, options: ExportImportOptions): void {
@@ -188,7 +191,7 @@ function reportText(
     ...count('Purchases with a new state', report.raised_purchases),
     ...count('Skipped', report.skipped),
     ...skipped,
-    ['Refused', `${report.refused}${report.refused_file ? `, in ${report.refused_file}` : ''}`],
+    ['Refused', `${report.refused}${refusedPlace(report)}`],
     ...(formats.length > 0 ? [['Dates', ''] as [string, string], ...formats] : []),
     [dryRun ? 'Mails to send' : 'Mails queued', `${report.mails}, ${mailsPerMinute} a minute`],
   ]);

@@ -76,7 +76,9 @@ export class RefusedFile {
   }
 
   readonly #refuse = (error: unknown): never => {
-    throw writeError(this.#part, error);
+    throw new CommandError(
+      `${writeError(this.#part, error).message} Correct this, or name a file in another folder with --refused, and start the import again: it continues.`,
+    );
   };
 
   /**
