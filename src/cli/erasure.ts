@@ -6,7 +6,7 @@ import { createErasureService, withDatabase } from './context/command-context.js
 import { emailAddress, reason } from './terminal/options.js';
 import { auditContextOf, aligned, print, withIdName } from './terminal/output.js';
 
-const parseEmail = emailAddress('The e-mail address');
+const parseEmail = emailAddress('<email>');
 
 /** Opens the database, repeats the erasures that it lacks after a restore, and passes the erasure service to `work`. */
 const withErasures = <T>(work: (erasures: ErasureService) => Promise<T>) =>

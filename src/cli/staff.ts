@@ -15,9 +15,10 @@ import {
   withIdName,
 } from './terminal/output.js';
 
-const parseEmail = emailAddress('The e-mail address');
+const parseEmail = emailAddress('<email>');
 
-const NOT_FOUND = 'No staff member has this e-mail address: add the person with `mooring staff add`.';
+const NOT_FOUND = 'No staff member has this e-mail address';
+const NOT_ADDED = `${NOT_FOUND}: add the person with \`mooring staff add\`.`;
 
 /** Opens the database, and passes the service to `work`. */
 const withStaff = <T>(work: (staff: StaffService) => Promise<T>) =>
@@ -76,7 +77,7 @@ async function link(email: string, _options: unknown, command: Command): Promise
     withDatabase(({ dataSource, config, clock }) =>
       new StaffLinks(dataSource, config, clock).create(email, auditContextOf(command)),
     ),
-    NOT_FOUND,
+    NOT_ADDED,
   );
   printMessage(
     `The link works once, until ${rfc3339(created.expires_at)}, and is shown only now. Anyone who has it can sign in as ${email}.`,
@@ -87,7 +88,7 @@ async function link(email: string, _options: unknown, command: Command): Promise
 async function remove(email: string, _options: unknown, command: Command): Promise<void> {
   await explainNotFound(
     withStaff(async (staff) => staff.remove(await staff.findId(email), auditContextOf(command))),
-    NOT_FOUND,
+    `${NOT_FOUND}: nothing was changed.`,
   );
   print(command, { email, removed: true }, `${email} is no longer staff.`);
 }
@@ -95,7 +96,7 @@ async function remove(email: string, _options: unknown, command: Command): Promi
 async function token(email: string, _options: unknown, command: Command): Promise<void> {
   const created = await explainNotFound(
     withTokens((tokens) => tokens.create(email, auditContextOf(command))),
-    NOT_FOUND,
+    NOT_ADDED,
   );
   printMessage('This token is valid for 90 days and is shown only now: it is not stored.');
   const text = aligned([
@@ -122,7 +123,7 @@ async function tokens(_options: unknown, command: Command): Promise<void> {
 async function revokeToken(id: string, _options: unknown, command: Command): Promise<void> {
   await explainNotFound(
     withTokens((staffTokens) => staffTokens.revoke(id, auditContextOf(command))),
-    'No token has this id.',
+    'No token has this id: `mooring staff tokens` lists the ids.',
   );
   print(command, { token_id: id, revoked: true }, `Token ${id} is revoked.`);
 }

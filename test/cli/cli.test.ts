@@ -196,7 +196,7 @@ test('staff: a token works until it is revoked, and is shown only once', async (
   expect((await terminal.run(['staff', 'tokens'])).stdout).toBe('There are no valid tokens.\n');
   expect(await terminal.run(['staff', 'revoke-token', token_id])).toMatchObject({
     code: 1,
-    stderr: 'No token has this id.\n',
+    stderr: 'No token has this id: `mooring staff tokens` lists the ids.\n',
   });
 });
 

@@ -5,6 +5,14 @@ import { createDatabase } from '../support/harness.js';
 const UNKNOWN_ID = '01980000-0000-7000-8000-000000000001';
 const REASON = ['--reason', 'asked by phone'];
 
+// Each says how the right argument is found.
+const NO_LICENSE =
+  /^No license has this id: `mooring license show` finds it by the key, the transaction or the e-mail address\.$/;
+const NO_ACTIVATION = /^No activation has this id: `mooring license show` prints the ids\.$/;
+const NO_TOKEN = /^No token has this id: `mooring staff tokens` lists the ids\.$/;
+const NOT_ADDED = /^No staff member has this e-mail address: add the person with `mooring staff add`\.$/;
+const NOT_STAFF = /^No staff member has this e-mail address: nothing was changed\.$/;
+
 const database = await createDatabase();
 const terminal = new Terminal({ DATABASE_URL: database.url });
 
@@ -19,15 +27,15 @@ describe('a mistake is reported in one sentence, with nothing on standard output
       'show',
       'MOOR_E6S7-Z8KJ-TB3R-QKX5',
     ],
-    [1, /^No license has this id\.$/, 'license', 'set', UNKNOWN_ID, '--machines', '2', ...REASON],
-    [1, /^No license has this id\.$/, 'license', 'set', 'nonsense', '--machines', '2', ...REASON],
-    [1, /^No license has this id\.$/, 'license', 'rekey', UNKNOWN_ID, ...REASON],
-    [1, /^No activation has this id\.$/, 'activation', 'release', UNKNOWN_ID, ...REASON],
-    [1, /^No activation has this id\.$/, 'activation', 'release', 'nonsense', ...REASON],
-    [1, /^No staff member has this e-mail address/, 'staff', 'token', 'unknown@example.com'],
-    [1, /^No staff member has this e-mail address/, 'staff', 'link', 'unknown@example.com'],
-    [1, /^No staff member has this e-mail address/, 'staff', 'remove', 'unknown@example.com'],
-    [1, /^No token has this id\.$/, 'staff', 'revoke-token', 'nonsense'],
+    [1, NO_LICENSE, 'license', 'set', UNKNOWN_ID, '--machines', '2', ...REASON],
+    [1, NO_LICENSE, 'license', 'set', 'nonsense', '--machines', '2', ...REASON],
+    [1, NO_LICENSE, 'license', 'rekey', UNKNOWN_ID, ...REASON],
+    [1, NO_ACTIVATION, 'activation', 'release', UNKNOWN_ID, ...REASON],
+    [1, NO_ACTIVATION, 'activation', 'release', 'nonsense', ...REASON],
+    [1, NOT_ADDED, 'staff', 'token', 'unknown@example.com'],
+    [1, NOT_ADDED, 'staff', 'link', 'unknown@example.com'],
+    [1, NOT_STAFF, 'staff', 'remove', 'unknown@example.com'],
+    [1, NO_TOKEN, 'staff', 'revoke-token', 'nonsense'],
     [1, /^No manifest is live\.$/, 'manifest', 'show'],
     [2, /^Unknown command 'nonsense'\.$/, 'nonsense'],
     [2, /^Unknown option '--bogus'\.$/, '--bogus', '--version'],
@@ -86,7 +94,7 @@ describe('a mistake is reported in one sentence, with nothing on standard output
     [2, /^--reason must not hold an e-mail/, 'activation', 'release', UNKNOWN_ID, '--reason', 'for a@b.c'],
     [2, /^--reason must have at most 500/, 'license', 'rekey', UNKNOWN_ID, '--reason', 'x'.repeat(501)],
     [2, /^--role must be one of support, admin\.$/, 'staff', 'add', 'a@b.c', '--role', 'x'],
-    [2, /^The e-mail address must be/, 'staff', 'add', 'x', '--role', 'admin'],
+    [2, /^<email> must be an e-mail address/, 'staff', 'add', 'x', '--role', 'admin'],
     [2, /^--as must be a name of 1 to 254/, 'status', '--as', ' '],
   ];
 

@@ -18,7 +18,10 @@ export function activationCommands(activation: Command): void {
       const released = withDatabase(({ dataSource, clock, config }) =>
         new ReleaseService(dataSource, clock, config).release(id, audit),
       );
-      const { activation } = await explainNotFound(released, 'No activation has this id.');
+      const { activation } = await explainNotFound(
+        released,
+        'No activation has this id: `mooring license show` prints the ids.',
+      );
       const view = toActivationView(activation);
       print(command, withIdName('activation', view), activationsText([view]));
     });

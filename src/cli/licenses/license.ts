@@ -44,7 +44,8 @@ import {
   UsageError,
 } from '../terminal/output.js';
 
-const NOT_FOUND = 'No license has this id.';
+const NOT_FOUND =
+  'No license has this id: `mooring license show` finds it by the key, the transaction or the e-mail address.';
 
 interface IssueOptions {
   readonly email: string;
