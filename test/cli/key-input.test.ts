@@ -44,6 +44,12 @@ test.each([
   ],
   [
     2,
+    'License id, key, transaction or e-mail address: standard input is not text in UTF-8.',
+    'M\0O\0O\0R\0\r\0\n\0',
+    ['-'],
+  ],
+  [
+    2,
     'License id, key, transaction or e-mail address: give it as an argument, or - to read it from standard input.',
     'x',
     [],

@@ -6,7 +6,8 @@ import { UsageError } from './output.js';
  * Returns the value of an argument that can be a secret. Every user of the machine can read the arguments of a command, and the
  * shell stores them. Therefore the argument `-` reads a line from standard input, and without an argument the terminal
  * asks for the value, without echo. If standard input is a terminal, `-` asks too.
- * @throws UsageError if no value or more than one line is given, or if the argument is missing and there is no terminal
+ * @throws UsageError if no value, more than one line or another encoding than UTF-8 is given, or if the argument is missing and there
+ *   is no terminal
  * @param name the name of the value in prompts and messages
  */
 export async function argumentOrInput(argument: string | undefined, name: string): Promise<string> {
@@ -17,6 +18,8 @@ export async function argumentOrInput(argument: string | undefined, name: string
   const input = stdin.isTTY ? await askHidden(`${name}: `) : await text(stdin);
   const line = input.trim();
   if (line === '') throw new UsageError(`${name}: no value was given.`);
+  // A file in UTF-16, as Windows can write it, has NUL characters, which the database would refuse.
+  if (/[\0\uFFFD]/.test(line)) throw new UsageError(`${name}: standard input is not text in UTF-8.`);
   if (/[\r\n]/.test(line)) throw new UsageError(`${name}: standard input has more than one line.`);
   return line;
 }
