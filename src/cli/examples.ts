@@ -39,6 +39,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     "activation release 0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f7 --reason 'The machine was sold.'",
   ],
   'staff add': ['staff add grace@example.com --role admin'],
+  'staff list': ['staff list'],
   'staff link': ['staff link grace@example.com'],
   'staff remove': ['staff remove grace@example.com --as root'],
   'staff token': ['staff token grace@example.com'],

@@ -40,6 +40,7 @@ export function staffCommands(staff: Command): void {
       ).makeOptionMandatory(),
     )
     .action(add);
+  staff.command('list').description('list the staff members').action(list);
   staff
     .command('link')
     .argument('<email>', 'the e-mail address of the staff member', parseEmail)
@@ -70,6 +71,19 @@ export function staffCommands(staff: Command): void {
 async function add(email: string, { role }: { role: Role }, command: Command): Promise<void> {
   const added = await withStaff((staff) => staff.ensure(email, role, auditContextOf(command)));
   print(command, { ...added, email, role }, `${email} is staff with the role ${role}.`);
+}
+
+async function list(_options: unknown, command: Command): Promise<void> {
+  const members = await withStaff((staff) => staff.list());
+  const head = ['E-mail', 'Role', 'Passkeys', 'Added'];
+  const rows = members.map(({ email, role, passkeys, created_at }) => [
+    email,
+    role,
+    String(passkeys),
+    created_at,
+  ]);
+  const values = members.map((each) => withIdName('staff', each));
+  print(command, values, members.length > 0 ? aligned([head, ...rows]) : 'There are no staff members.');
 }
 
 async function link(email: string, _options: unknown, command: Command): Promise<void> {

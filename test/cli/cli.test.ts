@@ -168,6 +168,21 @@ test('staff: a link signs in once, a member can be removed, and the last admin s
   await service.sql("delete from staff where email = 'root@example.com'");
 });
 
+test('staff: the members are listed by address, with role and passkeys', async () => {
+  expect(await terminal.run(['staff', 'list'])).toMatchObject({ stdout: 'There are no staff members.\n' });
+  const { staff_id } = await terminal.json(['staff', 'add', 'zoe@example.com', '--role', 'admin']);
+  await terminal.json(['staff', 'add', 'al@example.com', '--role', 'support']);
+  const { stdout } = await terminal.run(['staff', 'list']);
+  expect(stdout).toMatch(
+    /^E-mail +Role +Passkeys  Added\nal@example\.com +support  0 +\S+Z\nzoe@example\.com  admin +0 +\S+Z\n$/,
+  );
+  const created_at = expect.any(String);
+  const zoe = { staff_id, email: 'zoe@example.com', role: 'admin', passkeys: 0, created_at };
+  expect((await terminal.run(['staff', 'list', '--json'])).json).toEqual([expect.anything(), zoe]);
+  // A later test expects a single staff account.
+  await service.sql('delete from staff');
+});
+
 test('staff: a token works until it is revoked, and is shown only once', async () => {
   const added = await terminal.json(['staff', 'add', 'Ada@Example.com', '--role', 'support']);
   expect(added).toEqual({ staff_id: expect.any(String), email: 'ada@example.com', role: 'support' });

@@ -42,6 +42,7 @@ async function runEach(): Promise<Record<string, unknown>> {
   await run('license', 'import', 'old.csv');
   await run('purchase', 'record', '--transaction', 'pi_42', '--status', 'paid', '--email', EMAIL);
   await run('staff', 'add', STAFF, '--role', 'admin');
+  await run('staff', 'list');
   await run('staff', 'link', STAFF);
   const { token_id } = await run('staff', 'token', STAFF);
   await run('staff', 'tokens');
