@@ -11,7 +11,9 @@ export interface TrustedKey {
 export function trustedKey(x: string): TrustedKey {
   // In the canonical base64url of 32 bytes the last character has unused bits, which are 0.
   if (!/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/.test(x))
-    throw new Error('a trusted key must be an Ed25519 public key, given as the member x of its JWK');
+    throw new Error(
+      'each of trustedKeys and tokenKeys must be an Ed25519 public key, given as the member x of its JWK',
+    );
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
   const canonical = `{"crv":"Ed25519","kty":"OKP","x":"${x}"}`;
   return { key_id: createHash('sha256').update(canonical).digest('base64url'), key };

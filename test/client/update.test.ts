@@ -252,7 +252,9 @@ test('a version has one to four numbers, and versions are compared part by part 
 test.each(['', 'short', 'A'.repeat(44), '*'.repeat(43)])(
   'the trusted key %p is refused when the client is made',
   async (x) => {
-    await expect((await Computer.make()).open({ trustedKeys: [x] })).rejects.toThrow('Ed25519 public key');
+    await expect((await Computer.make()).open({ trustedKeys: [x] })).rejects.toThrow(
+      'each of trustedKeys and tokenKeys must be an Ed25519 public key',
+    );
   },
 );
 

@@ -722,8 +722,8 @@ class Callbacks(unittest.TestCase):
         for changes, message in [
             ({"app_version": "v1"}, "app_version must be dotted numeric"),
             ({"base_url": "http://license.example"}, "base_url must be https"),
-            ({"trusted_keys": ["x"]}, "a trusted key must be"),
-            ({"token_keys": [Signer.make().x + "A"]}, "a trusted key must be"),
+            ({"trusted_keys": ["x"]}, "each of trusted_keys and token_keys must be an Ed25519 public key"),
+            ({"token_keys": [Signer.make().x + "A"]}, "each of trusted_keys and token_keys must be an Ed25519 public key"),
         ]:
             with self.assertRaisesRegex(ValueError, message):
                 self.client(**changes)

@@ -35,7 +35,7 @@ def trusted_key(x: str) -> TrustedKey:
     """Reads a public key that is given as the member `x` of its JWK. Raises ValueError for any other text."""
     public_key = decode_base64url(x) if _PUBLIC_KEY.fullmatch(x) else b""
     if not is_public_key(public_key):
-        raise ValueError("a trusted key must be an Ed25519 public key, given as the member x of its JWK")
+        raise ValueError("each of trusted_keys and token_keys must be an Ed25519 public key, given as the member x of its JWK")
     thumbprint = hashlib.sha256(f'{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}'.encode()).digest()
     return TrustedKey(encode_base64url(thumbprint), public_key)
 
