@@ -591,6 +591,16 @@ describe('a wrong use is refused in one sentence', () => {
   });
 });
 
+test('with `--refused -` the refused rows are on standard output, and the report says so', async () => {
+  const name = write('email,license key\nno address,AAAA-1\n');
+  const args = ['license', 'import', name, '--from', 'gumroad', '--refused', '-'];
+  expect(await terminal.run(args)).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/^email,license key,refused\nno address,AAAA-1,/),
+    stderr: expect.stringMatching(/^Refused +1, on standard output$/m),
+  });
+});
+
 test('an import that is refused before its first row leaves no progress bar', async () => {
   const file = terminal.file(write(`email,license key\n${'ada@bar.example,AAAA-1\n'.repeat(10_000)}`));
   const refused = terminal.file(write('corrected'));
