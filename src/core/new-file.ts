@@ -17,6 +17,7 @@ export async function writeNewFile(file: string, data: string | Buffer, mode = 0
   } finally {
     await handle.close();
   }
+  await syncFolder(dirname(file));
 }
 
 /**
@@ -34,5 +35,16 @@ export async function replaceFile(
     await move(temporary, file);
   } finally {
     await rm(temporary, { force: true });
+  }
+  await syncFolder(dirname(file));
+}
+
+/** Writes the names in a folder to the disk: otherwise a power loss could remove a new file, or bring back the one it replaced. */
+export async function syncFolder(folder: string): Promise<void> {
+  try {
+    const handle = await open(folder);
+    await handle.sync().finally(() => handle.close());
+  } catch {
+    // Some systems cannot do this. The file itself is complete.
   }
 }

@@ -1,6 +1,7 @@
 import { appendFile, mkdir, readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { ConfigError } from '../core/config.js';
+import { syncFolder } from '../core/new-file.js';
 import { JobFailure } from '../mail/jobs.js';
 
 /**
@@ -109,6 +110,7 @@ async function appendBlock(file: string, lines: string): Promise<void> {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     // The empty line separates the block from an incomplete one that a crash may have left.
     await appendFile(file, `\n\n${lines}`, { mode: 0o600, flush: true });
+    await syncFolder(dirname(file));
   } catch (error) {
     throw new JobFailure(
       `TOMBSTONE_FILE cannot be written (${String((error as NodeJS.ErrnoException).code)})`,
