@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { expect, jest, test } from '@jest/globals';
+import { JOBS_TIMEOUTS_MS } from '../../src/database/jobs-client.js';
 import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
 import { EVENT_TIMES } from '../../src/events/outgoing-event.js';
 import { afterThisFile } from '../support/of-this-file.js';
@@ -75,7 +76,16 @@ const CASES: [name: string, leave: Leftover, found: string][] = [
       REQUEST_TIMEOUTS_MS.answer = 1;
       return () => (REQUEST_TIMEOUTS_MS.answer = answer);
     },
-    'limits: answer',
+    'limits: REQUEST_TIMEOUTS_MS.answer',
+  ],
+  [
+    'a time limit of jobs',
+    () => {
+      const { silence } = JOBS_TIMEOUTS_MS;
+      JOBS_TIMEOUTS_MS.silence = 1;
+      return () => (JOBS_TIMEOUTS_MS.silence = silence);
+    },
+    'limits: JOBS_TIMEOUTS_MS.silence',
   ],
   [
     'a time of the delivery of events',
@@ -84,7 +94,7 @@ const CASES: [name: string, leave: Leftover, found: string][] = [
       EVENT_TIMES.pollMs = 1;
       return () => (EVENT_TIMES.pollMs = pollMs);
     },
-    'limits: pollMs',
+    'limits: EVENT_TIMES.pollMs',
   ],
   [
     'an open server',
