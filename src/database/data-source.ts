@@ -79,15 +79,18 @@ const commonOptions = (url: string) =>
     poolErrorHandler: () => undefined,
   }) satisfies PostgresDataSourceOptions;
 
-/** The pool options for the connections of requests. `REQUEST_TIMEOUTS_MS` says what the time limits achieve. */
-const REQUEST_POOL_OPTIONS = {
+/**
+ * Returns the pool options for the connections of requests. `REQUEST_TIMEOUTS_MS` says what the time limits achieve. They are read
+ * for each pool, because tests change them before they start a service.
+ */
+const requestPoolOptions = () => ({
   connectionTimeoutMillis: REQUEST_TIMEOUTS_MS.connection,
   statement_timeout: REQUEST_TIMEOUTS_MS.statement,
   // Opening a connection is expensive. Idle connections stay open for a minute, so that the next burst of requests can use them.
   idleTimeoutMillis: 60_000,
   idle_in_transaction_session_timeout: REQUEST_TIMEOUTS_MS.idleInTransaction,
   keepAlive: true,
-};
+});
 /** The name of the connections of requests in `pg_stat_activity`. */
 const APPLICATION_NAME = 'mooring';
 
@@ -98,7 +101,7 @@ export function requestDataSourceOptions(databaseUrl: string): PostgresDataSourc
     ...commonOptions(url),
     poolSize: POOL_SIZE,
     applicationName: APPLICATION_NAME,
-    extra: { ...REQUEST_POOL_OPTIONS, ...pool, Client: DeadlineClient },
+    extra: { ...requestPoolOptions(), ...pool, Client: DeadlineClient },
   };
 }
 
@@ -106,7 +109,7 @@ export function requestDataSourceOptions(databaseUrl: string): PostgresDataSourc
 export function replicaPool(replicaUrl: string): pg.Pool {
   const { url, pool: options } = addressAndOptions(replicaUrl, REQUEST_SETTINGS, 'standby');
   const pool = new pg.Pool({
-    ...REQUEST_POOL_OPTIONS,
+    ...requestPoolOptions(),
     ...options,
     Client: ReplicaClient,
     connectionString: url,

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { requestDataSourceOptions } from '../../src/database/data-source.js';
 import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
-import { LIMITS_OF_PRODUCTION as LIMITS } from '../support/limits.js';
+import { LIMITS_OF_PRODUCTION as LIMITS, withLimits } from '../support/limits.js';
 import { extendLimits } from '../support/request-limits.js';
 
 /** No step of a request takes this long, even on a slow computer that runs the tests. */
@@ -24,6 +24,15 @@ test('the connections of requests have the time limits of REQUEST_TIMEOUTS_MS', 
     idle_in_transaction_session_timeout: REQUEST_TIMEOUTS_MS.idleInTransaction,
   });
 });
+
+test('a service that starts with other time limits has them on its connections, as tests need it', () =>
+  withLimits({ connection: 111, statement: 222, idleInTransaction: 333 }, async () => {
+    expect(requestDataSourceOptions('postgres://h/d').extra).toMatchObject({
+      connectionTimeoutMillis: 111,
+      statement_timeout: 222,
+      idle_in_transaction_session_timeout: 333,
+    });
+  }));
 
 test('tests that are not about the time limits have limits that even a slow computer does not exceed', () => {
   const wide = extendLimits(LIMITS);
