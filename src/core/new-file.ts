@@ -7,6 +7,11 @@ import { dirname, join } from 'node:path';
  * @throws Error with the code EEXIST if the file exists
  */
 export async function writeNewFile(file: string, data: string | Buffer, mode = 0o666): Promise<void> {
+  await writeContent(file, data, mode);
+  await syncFolder(dirname(file));
+}
+
+async function writeContent(file: string, data: string | Buffer, mode: number): Promise<void> {
   const handle = await open(file, 'wx', mode);
   try {
     await handle.writeFile(data);
@@ -17,7 +22,6 @@ export async function writeNewFile(file: string, data: string | Buffer, mode = 0
   } finally {
     await handle.close();
   }
-  await syncFolder(dirname(file));
 }
 
 /**
@@ -31,7 +35,7 @@ export async function replaceFile(
 ): Promise<void> {
   const temporary = join(dirname(file), `.${randomUUID()}`);
   try {
-    await writeNewFile(temporary, data, 0o600);
+    await writeContent(temporary, data, 0o600);
     await move(temporary, file);
   } finally {
     await rm(temporary, { force: true });
