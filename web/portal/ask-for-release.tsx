@@ -23,11 +23,12 @@ export function AskForRelease({ activation, onClose }: Props) {
   const { update } = useHolderSession();
   const explain = useHolderError();
   const send = async (reason: string) => {
-    await askForRelease(id, reason).catch(async (thrown: unknown) => {
+    const current = await askForRelease(id, reason).then(readHolder, async (thrown: unknown) => {
       // Perhaps support was asked, and only the answer was lost.
-      if (!findActivation(await readHolder(), id)?.release_requested_at) throw thrown;
+      const latest = await readHolder();
+      if (!findActivation(latest, id)?.release_requested_at) throw thrown;
+      return latest;
     });
-    const current = await readHolder();
     onClose();
     // For a machine that is no longer in use the service answers without an error, and stores no release request.
     const isActive = findActivation(current, id)?.state === 'active';
