@@ -187,8 +187,12 @@ export class LicensesService {
         ...(hasNewEmail && { email: 'changed' }),
         ...(names.length > 0 && { before: Object.fromEntries(names.map((name) => [name, before[name]])) }),
       };
-      const event = { license_id: id, change: auditChange, at: recordedAt };
-      await recordAudit(manager, audit, { action: 'license.set', ...event });
+      await recordAudit(manager, audit, {
+        action: 'license.set',
+        license_id: id,
+        change: auditChange,
+        at: recordedAt,
+      });
       if (!hasNewEmail) return;
       // A sign-in with a code locks the code first too, and then the session that it replaces: the opposite order could deadlock.
       if (before.email !== null) await deleteCodesOfFormerAddress(manager, before.email);

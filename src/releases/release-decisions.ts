@@ -60,8 +60,12 @@ export class ReleaseDecisions {
       // An activation has at most one open request: this one.
       const language = await decideOpenRequest(manager, activation_id, decision, at);
       const change = { release_request_id: id, activation_id, decision };
-      const event = { license_id, change, at: timeUnderCurrentHolder(license, at) };
-      await recordAudit(manager, audit, { action: 'release_request.decide', ...event });
+      await recordAudit(manager, audit, {
+        action: 'release_request.decide',
+        license_id,
+        change,
+        at: timeUnderCurrentHolder(license, at),
+      });
       if (decision === 'release')
         await this.releases.releaseLocked(manager, activation_id, license, audit, language);
       // An activation that has ended meanwhile needs no mail.

@@ -6,7 +6,7 @@ import { UsageError } from './output.js';
  * Returns the value of an argument that can be a secret. Every user of the machine can read the arguments of a command, and the
  * shell stores them. Therefore the argument `-` reads a line from standard input, and without an argument the terminal
  * asks for the value, without echo. If standard input is a terminal, `-` asks too.
- * @throws UsageError if no value, more than one line or no text is given, or if the argument is missing and there is no terminal
+ * @throws UsageError if the input is empty, not UTF-8 or more than one line, or if the argument is missing and there is no terminal
  * @param name the name of the value in prompts and messages
  */
 export async function argumentOrInput(argument: string | undefined, name: string): Promise<string> {
