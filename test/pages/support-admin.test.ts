@@ -366,6 +366,24 @@ test('the audit trail is filtered by person, action and days, and the URL keeps 
   expect(await linked.getByLabel('Through').inputValue()).toBe('2026-11-10');
 });
 
+test('a filter that is chosen before the first paint stays chosen', async () => {
+  const page = await browser.openPage(origin);
+  // Chooses in the microtask after the form was rendered, so before any later effect.
+  await page.addInitScript(() => {
+    new MutationObserver((_changes, observer) => {
+      const choice = document.querySelector<HTMLSelectElement>('select[name=action]');
+      if (!choice) return;
+      observer.disconnect();
+      choice.value = 'license.import';
+      choice.dispatchEvent(new Event('change', { bubbles: true }));
+    }).observe(document, { childList: true, subtree: true });
+  });
+  await openAs(page, origin, service, 'support', '#audit');
+  await page.getByRole('table', { name: /entries, newest first|newest entries/ }).waitFor();
+  await button(page, 'Show').click();
+  await page.waitForURL(/#audit\/action=license\.import$/);
+});
+
 test('the filters take whole days in a time zone in which a day has no midnight, and at the ends of the calendar', async () => {
   // In Cairo the 24th of April 2026 begins at one o'clock.
   const page = await browser.openPage(origin, { timezoneId: 'Africa/Cairo' });

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { focusFirstError } from '../../shared/notices/announcer.js';
 import type { AuditFiltersAnswer } from '../../../src/http/responses/api-types.js';
 import { DAY_INPUT } from '../../shared/dates/dates.js';
@@ -27,8 +27,8 @@ interface Props {
 export function AuditFilterForm({ query, choices }: Props) {
   const form = useRef<HTMLFormElement>(null);
   const [filter, setFilter] = useState(readFilter(query));
-  // The URL also changes when the browser goes back.
-  useEffect(() => setFilter(readFilter(query)), [query]);
+  // The URL also changes when the browser goes back. An effect after the first paint would undo what a person has chosen by then.
+  useLayoutEffect(() => setFilter(readFilter(query)), [query]);
   const [wrongDays, setWrongDays] = useState<readonly string[]>([]);
   const bind = (name: keyof typeof filter) => ({
     name,

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { formatNumber, plural } from '../../shared/dates/dates.js';
 import { hrefOf, type View } from '../route.js';
 import type { Role } from '../types.js';
@@ -19,7 +19,8 @@ interface Props {
 export function Nav({ role, view, waiting }: Props) {
   const [isOpen, setIsOpen] = useState(false);
   const searchKeys = useAriaSearchKeys();
-  useEffect(() => setIsOpen(false), [view]);
+  // An effect after the first paint would close what a person has opened by then.
+  useLayoutEffect(() => setIsOpen(false), [view]);
   const tabs = role === 'admin' ? [...TABS, 'staff' as const] : TABS;
   return (
     <nav aria-label={messages.nav.label}>
