@@ -369,15 +369,14 @@ test('the audit trail is filtered by person, action and days, and the URL keeps 
 test('a filter that is chosen before the first paint stays chosen', async () => {
   const page = await browser.openPage(origin);
   // Chooses in the microtask after the form was rendered, so before any later effect.
-  await page.addInitScript(() => {
-    new MutationObserver((_changes, observer) => {
-      const choice = document.querySelector<HTMLSelectElement>('select[name=action]');
+  await page.addInitScript(`
+    new MutationObserver((changes, observer) => {
+      const choice = document.querySelector('select[name=action]');
       if (!choice) return;
       observer.disconnect();
       choice.value = 'license.import';
       choice.dispatchEvent(new Event('change', { bubbles: true }));
-    }).observe(document, { childList: true, subtree: true });
-  });
+    }).observe(document, { childList: true, subtree: true });`);
   await openAs(page, origin, service, 'support', '#audit');
   await page.getByRole('table', { name: /entries, newest first|newest entries/ }).waitFor();
   await button(page, 'Show').click();
