@@ -93,14 +93,14 @@ export class AppLogger implements LoggerService {
     this.#pino.warn(fields, event);
   }
 
-  // Nest calls these three methods. Its messages to `log` are about modules and routes. Its messages to `warn` and `error` may
-  // contain the message of an error, so they are not logged.
+  // Nest calls these three methods. Its messages to `log` are about modules and routes. Its other messages, and the stack that it
+  // passes instead of a context, may contain the message of an error, so they are not logged.
   log(message: unknown, context?: unknown): void {
     this.#pino.debug({ context: String(context) }, String(message));
   }
 
   warn(_message: unknown, ...rest: unknown[]): void {
-    this.#pino.warn({ context: String(rest.at(-1)) }, 'framework warning');
+    this.#pino.warn({ context: contextOf(rest) }, 'framework warning');
   }
 
   error(message: unknown, ...rest: unknown[]): void {
@@ -108,8 +108,14 @@ export class AppLogger implements LoggerService {
     // passes a ConfigError, and a port that cannot be used, for which it passes a text.
     if (message instanceof ConfigError || (typeof message === 'string' && rest.at(-1) === 'NestApplication'))
       return;
-    this.#pino.error({ context: String(rest.at(-1)), ...errorFields(message) }, 'framework error');
+    this.#pino.error({ context: contextOf(rest), ...errorFields(message) }, 'framework error');
   }
+}
+
+/** The class of Nest that logs, which it passes last; undefined if there is none. */
+function contextOf(rest: readonly unknown[]): string | undefined {
+  const last = rest.at(-1);
+  return typeof last === 'string' && /^\w+$/.test(last) ? last : undefined;
 }
 
 /**

@@ -22,6 +22,20 @@ function makeLog(level: LogLevel = 'debug'): { log: AppLogger; lines: Record<str
   return { log: new AppLogger(level, { write: (line) => void lines.push(JSON.parse(line)) }), lines };
 }
 
+test('an error that Nest reports with its stack, as for a failed shutdown, is logged without its message', () => {
+  const { log, lines } = makeLog();
+  const error = new Error('ada@example.com is in this message');
+  log.error(error, error.stack);
+  log.error(error, error.stack, 'ExceptionsHandler');
+  log.warn(error.message, error.stack);
+  expect(lines).toMatchObject([
+    { msg: 'framework error', error: 'Error', at: expect.stringContaining('log-lines') },
+    { msg: 'framework error', context: 'ExceptionsHandler' },
+    { msg: 'framework warning' },
+  ]);
+  expect(JSON.stringify(lines)).not.toContain('ada@example.com');
+});
+
 describe('in the journal of systemd', () => {
   const JOURNAL_LINE = /^<[2-7]>\{"level":\d\d,.*\}$/;
 
