@@ -120,10 +120,13 @@ describe('a wall clock that is compared with the monotonic clock', () => {
     clock.wall += 8 * HOUR_MS;
     expect(clock.hasJumpedAhead()).toBe(true);
     clock.advance(7 * HOUR_MS);
-    clock.wall += YEAR_MS;
+    // Now the clock is ahead by ten hours, which end ten hours after this jump, not three.
+    clock.wall += 2 * HOUR_MS;
     expect(clock.hasJumpedAhead()).toBe(true);
-    clock.advance(20 * HOUR_MS);
+    clock.advance(4 * HOUR_MS);
     expect(clock.hasJumpedAhead()).toBe(true);
+    clock.advance(6 * HOUR_MS);
+    expect(clock.hasJumpedAhead()).toBe(false);
   });
 
   test('a step of seconds by NTP, and less than an hour of system sleep, do not count as a jump', () => {
