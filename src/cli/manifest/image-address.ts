@@ -22,7 +22,7 @@ export async function checkImageAddress({ dmg }: Pick<ManifestEntry, 'dmg'>): Pr
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(), SILENCE_TIMEOUT_MS);
   try {
-    await compare(await open(dmg.url, abort.signal), dmg, timer);
+    await compare(await open(dmg.url, abort.signal, timer), dmg, timer);
   } catch (error) {
     const fault = abort.signal.aborted
       ? `sent nothing for ${SILENCE_TIMEOUT_MS / 1000} seconds`
@@ -40,7 +40,7 @@ export async function checkImageAddress({ dmg }: Pick<ManifestEntry, 'dmg'>): Pr
 }
 
 /** Requests an address. Redirects are followed, as the download of a client may do, but only to https. */
-async function open(url: string, signal: AbortSignal): Promise<Response> {
+async function open(url: string, signal: AbortSignal, timer: NodeJS.Timeout): Promise<Response> {
   let address = new URL(url);
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
     // The URL of an image is https already: no manifest with another one can be published.
@@ -48,6 +48,7 @@ async function open(url: string, signal: AbortSignal): Promise<Response> {
     // `identity`: a compressed response would have another length. A connection that stays open would keep the process running.
     const headers = { 'accept-encoding': 'identity', connection: 'close' };
     const response = await fetch(address, { headers, signal, redirect: 'manual' });
+    timer.refresh();
     const location = REDIRECTS.includes(response.status) ? response.headers.get('location') : null;
     if (location === null) return response;
     await response.body?.cancel();
