@@ -7,7 +7,7 @@ const COLLECT_MS = 100;
 const FULL_PIPE_MS = 5;
 /** When this many bytes are collected, they are written at once. */
 const COLLECT_BYTES = 64 * 1024;
-/** The usual size of a block: COLLECT_BYTES, and space for the last line, which may exceed that. */
+/** The usual size of a block: COLLECT_BYTES, and space for the line that exceeds them. A line that does not fit gets a larger block. */
 const BLOCK_BYTES = COLLECT_BYTES + 16 * 1024;
 /** With more full blocks than this, further lines are dropped: a log without a reader must not stop the service. */
 const MAX_FULL_BLOCKS = 50;
@@ -37,7 +37,8 @@ export class BufferedOutput {
     process.once('exit', () => {
       if (this.#writeInProgress) return;
       try {
-        for (let lines = this.#take(); lines; lines = this.#take()) writeSync(fd, lines);
+        for (let lines = this.#take(); lines; lines = this.#take())
+          for (let rest = lines; rest.length > 0;) rest = rest.subarray(writeSync(fd, rest));
       } catch {
         // There is no place to report this error.
       }
@@ -105,7 +106,7 @@ export class BufferedOutput {
   }
 }
 
-/** Writes as many of the bytes as the file descriptor accepts. @returns their number */
+/** Writes as many of the bytes as the file descriptor accepts. @returns their number, and the error if there is one */
 const writeBytes = (fd: number, bytes: Buffer) =>
   new Promise<{ error: NodeJS.ErrnoException | null; length: number }>((resolve) =>
     write(fd, bytes, (error, length) => resolve({ error, length: error ? 0 : length })),
