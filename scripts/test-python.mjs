@@ -65,10 +65,12 @@ async function unittest(python, args, env) {
   const { code, output } = await step(python, ['-W', 'error', '-m', 'unittest', ...args], options);
   console.log(output.trim());
   const run = Number(/^Ran (\d+) tests? in/m.exec(output)?.[1] ?? 0);
-  const counts = [...(/^FAILED \((.*)\)$/m.exec(output)?.[1] ?? '').matchAll(/(?:failures|errors)=(\d+)/g)];
+  // A skipped test has neither passed nor failed: the output of unittest names it.
+  const skipped = Number(/^(?:OK|FAILED) \(.*skipped=(\d+)/m.exec(output)?.[1] ?? 0);
+  const counts = [...(/^FAILED \((.*)\)$/m.exec(output)?.[1] ?? '').matchAll(/\b(?:failures|errors)=(\d+)/g)];
   const failed = counts.reduce((total, [, count]) => total + Number(count), 0);
   // A run without a test, and an end without a failed test (a crash), count as a failure.
   return code === 0 && run > 0
-    ? { passed: run, failed: 0 }
-    : { passed: Math.max(0, run - failed), failed: failed || 1 };
+    ? { passed: run - skipped, failed: 0 }
+    : { passed: Math.max(0, run - skipped - failed), failed: failed || 1 };
 }
