@@ -9,7 +9,7 @@ import { dayFromToday } from './sample-vendor.mjs';
 export async function makeHistory(vendor) {
   vendor.mooring('staff', 'add', 'grace@tidewater.example', '--role', 'support');
   await vendor.passDays(4.3);
-  const bea = await changeLicense(vendor);
+  const bea = await issueChangedLicense(vendor);
   vendor.mooring('staff', 'add', 'linus@tidewater.example', '--role', 'support');
   await issueSeveral(vendor, 'coco@example.com');
   const edith = await vendor.issue('edith@example.com', 2, ['Editing suite'], '3.0.0');
@@ -52,8 +52,8 @@ async function recordPurchases(vendor) {
   await vendor.passDays(1.4);
 }
 
-/** Issues a license and changes it over some weeks. @returns its holder */
-async function changeLicense(vendor) {
+/** Issues a license and changes it over some weeks. @returns the license as it was issued, so with its first address */
+async function issueChangedLicense(vendor) {
   const bea = await vendor.issue('bea@example.com', 1, ['Reception'], '2.9.1');
   vendor.changeLicense(bea, 'Bought two more on the phone', '--machines', '3');
   for (const label of ['Sales', 'Back office']) {

@@ -26,6 +26,7 @@ export function tokenReadings() {
     ...given,
     expected: {
       claims: { mch, iat, exp },
+      // Without token keys nothing is checked.
       is_believable: true,
       offline_until: end,
       is_of_another_machine: false,
@@ -138,7 +139,7 @@ export function tokenReadings() {
         },
       ),
       readingCase(
-        'A token with a kid that is not shipped, and with times that the service can give, ends as without keys.',
+        'A token with a kid that is not shipped, whose exp is at most seven days after iat, ends at the same time as without keys.',
         { ...withShippedKey, token: withClaims({ exp: exp - 86_400 }, UNKNOWN), offline_until: late },
         { claims: { mch, iat, exp: exp - 86_400 }, offline_until: at(exp - 86_400) },
       ),
@@ -163,7 +164,7 @@ export function tokenReadings() {
         { claims: { mch, iat: exp, exp: iat }, ...notBelieved, offline_until: at(iat) },
       ),
       readingCase(
-        "Without keys a token whose exp is before iat ends at exp. The client's time is never before iat, so an offline start is not possible.",
+        'Without keys a token whose exp is before iat ends at exp. No offline start is possible, because the highest time that the client has seen is at least iat.',
         { token: withClaims({ iat: exp, exp: iat }) },
         { claims: { mch, iat: exp, exp: iat }, offline_until: at(iat) },
       ),

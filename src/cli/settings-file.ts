@@ -41,7 +41,8 @@ export function renderSettingsFile(example: string, values: Readonly<Record<stri
 
 /**
  * Quotes a value so that a shell, Node (`--env-file`), systemd (`EnvironmentFile`) and docker compose read the same value. Their
- * escape characters differ, so no escape is written. @throws CommandError if the value would need an escape
+ * escape characters differ, so no escape is written. Only a folder can need one: the other values are constants and base64.
+ * @throws CommandError if the value would need an escape
  */
 function quoted(value: string): string {
   if (/^[\w./:@%+,=-]+$/.test(value)) return value;

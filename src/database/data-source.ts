@@ -52,14 +52,14 @@ const RESERVED_PARAMETERS = [
 
 /**
  * Removes the reserved parameters from a URL.
- * @returns the remaining URL, of the first host if there are several, and the options of its pools. `options` has those of the URL,
- *   then the session settings, because PostgreSQL applies the later of two values
+ * @returns the remaining URL, of the first host if there are several, and the settings of its pools. Their member `options` has the
+ *   options of the URL, then the session settings, because PostgreSQL applies the later of two values
  */
-function addressAndOptions(url: string, session: string, wanted: WantedRole = 'primary') {
+function addressAndOptions(url: string, sessionSettings: string, wanted: WantedRole = 'primary') {
   const address = new URL(hostUrls(url)[0]!);
   const urlOptions = address.searchParams.get('options');
   for (const name of RESERVED_PARAMETERS) address.searchParams.delete(name);
-  const options = urlOptions ? `${urlOptions} ${session}` : session;
+  const options = urlOptions ? `${urlOptions} ${sessionSettings}` : sessionSettings;
   const hosts = DatabaseHosts.of(url, wanted);
   return { url: address.href, pool: { Client: SearchingClient, options, ...(hosts && { hosts }) } };
 }
@@ -158,7 +158,7 @@ export function jobsPool(databaseUrl: string, max: number): pg.Pool {
     connectionString: url,
     max,
     application_name: 'mooring (jobs)',
-    // All connections may be in use until their statements fail, at the latest after `silence`. So a wait for one lasts longer.
+    // All connections may be in use until their statements fail, at the latest after `silence`. The limit of a wait for one is longer.
     connectionTimeoutMillis: JOBS_TIMEOUTS_MS.silence + 1_000,
     statement_timeout: JOBS_TIMEOUTS_MS.statement,
     keepAlive: true,

@@ -4,8 +4,9 @@ import { deleteAddressData, erasePersonalData, licenseTimeOfReturn, type RowIds 
 import { blocksById, isAboutAddress, toRequestIds, type ErasedIds } from './erased-ids.js';
 
 /**
- * Removes erased personal data that a restored backup contains again. A license or purchase that got its present address after the
- * erasure is not changed. If the tombstone file names a purchase but not its license, and both have the same address again, the
+ * Removes erased personal data that a restored backup contains again. A license that got its address after the erasure is not
+ * changed, and neither is a purchase that got another address after it; a purchase with the erased address always loses it. If the
+ * tombstone file names a purchase but not its license, and both have the same address again, the
  * license belonged to another holder when the erasure ran: its restored address is removed, and the license stays valid.
  */
 export async function reapplyErasures(
@@ -27,13 +28,13 @@ export async function reapplyErasures(
     [erasedLicenses.map(toId), erasedLicenses.map((license) => license.at), at],
   );
   const restored = { licenses: [...new Set(licenses.map(toId))], purchases: purchases.map(toId) };
-  const reassigned = await queryIds(
+  const licensesOfOthers = await queryIds(
     manager,
     `select l.id from license l join purchase p on p.id = l.purchase_id
      where p.id = any($1) and l.email = p.email and l.id <> all($2) for update of l`,
     [restored.purchases, restored.licenses],
   );
-  await removeLicenseAddresses(manager, reassigned, at);
+  await removeLicenseAddresses(manager, licensesOfOthers, at);
   await erasePersonalData(manager, restored, at, taxRetentionYears);
   await deleteAddressData(
     manager,
@@ -43,9 +44,9 @@ export async function reapplyErasures(
 
 /**
  * Locks the purchases that contain erased personal data again: the erased address, or another address that is older than the
- * erasure, because that may be an earlier address of the erased person. Another address is newer than the erasure if this database
- * has already carried out or repeated the erasure (`isKnown`), or if a license of the purchase got the address after the erasure. A
- * newer address belongs to another holder, whose import `wasErasedFor` permits.
+ * erasure, because that may be an earlier address of the erased person. Two things show that another address is newer: this
+ * database knows the erasure (`isKnown`), which had emptied the row, so the address was written afterwards; or a license of the
+ * purchase got the address after the erasure. A newer address belongs to another holder, whose import `wasErasedFor` permits.
  */
 async function lockRestoredPurchases(
   manager: EntityManager,
@@ -63,8 +64,11 @@ async function lockRestoredPurchases(
     [[...blocks.keys()], now],
   );
   return purchases.filter(({ id, email, license_since }) => {
-    const isLater = (block: ErasedIds) => isKnown(block) || (license_since && license_since > block.at!);
-    return blocks.get(id)!.some((block) => isAboutAddress(block, hash(email)) || !isLater(block));
+    // A block without a time does not show that the license got the address later.
+    const isLater = ({ at }: ErasedIds) => at && license_since && license_since > at;
+    return blocks
+      .get(id)!
+      .some((block) => isAboutAddress(block, hash(email)) || !(isKnown(block) || isLater(block)));
   });
 }
 

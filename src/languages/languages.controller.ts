@@ -5,7 +5,7 @@ import { containsEtag } from '../http/parsing/if-none-match.js';
 import { problem } from '../http/problems/problem.js';
 import { Languages, PAGES, type Page } from './languages.service.js';
 
-/** For texts of another version than the requested one: browsers ask again after 5 minutes. */
+/** If the requested version is missing or not the current one: browsers ask again after 5 minutes. */
 const OTHER_VERSION_CACHE_CONTROL = 'public, max-age=300';
 const YEAR_SECONDS = 31_536_000;
 

@@ -48,6 +48,7 @@ export class License {
   @Column('timestamptz', { nullable: true })
   ended_at!: Date | null;
 
+  /** Time of the last change of the end, also by a new expiry date. Retention counts from it if it is later than the end. */
   @Column('timestamptz')
   end_changed_at!: Date;
 }

@@ -114,7 +114,7 @@ export class Mailer {
     try {
       await transport.sendMail({ ...message, signal: AbortSignal.any([signal, timeout]) });
     } catch (error) {
-      // If the worker aborted the delivery, it also says why (`JobWorker`).
+      // If the worker pool aborted the delivery, the reason of its signal is thrown: `JobWorker` replaces it with a sentence.
       signal.throwIfAborted();
       throw new JobFailure(timeout.aborted ? 'the mail server is too slow' : describeFailure(error));
     } finally {

@@ -99,7 +99,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     return this.#versions;
   }
 
-  /** Reads the manifests that were published before this call. */
+  /** Updates the manifests in memory: afterwards they include each one that was published before this call. */
   async refresh(): Promise<void> {
     await this.#refreshes.add(null);
   }
@@ -141,7 +141,7 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
     return content;
   }
 
-  /** Finds the published manifest that a withdrawal of the live version would restore; null if there is none. */
+  /** Finds the manifest of the version that becomes live if the live version is withdrawn; null if there is none. */
   async findWithdrawalTarget(): Promise<SignedManifest | null> {
     const target = this.#live && this.#versions.newestBelow(this.#live.content.version);
     if (!target) return null;

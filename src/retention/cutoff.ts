@@ -1,6 +1,6 @@
 import { DAY_MS, utcDay } from '../core/clock.js';
 
-/** Adds months to a day. If the target month is shorter, the result is its last day. */
+/** Adds months to a day. If the target month has no such day, the result is its last day. */
 function addMonths(day: Date, months: number): Date {
   const later = new Date(Date.UTC(day.getUTCFullYear(), day.getUTCMonth() + months, 1));
   const last = new Date(Date.UTC(later.getUTCFullYear(), later.getUTCMonth() + 1, 0)).getUTCDate();
@@ -15,6 +15,7 @@ function addMonths(day: Date, months: number): Date {
 export function firstDayKept(asOf: Date, months: number): string {
   const today = new Date(`${utcDay(asOf)}T00:00:00Z`);
   const day = addMonths(today, -months);
+  // Several days may have the same end (29 February ends with the 28th), so each day that has ended is passed.
   while (addMonths(day, months) <= today) day.setTime(day.getTime() + DAY_MS);
   return utcDay(day);
 }

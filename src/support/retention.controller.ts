@@ -32,7 +32,8 @@ export class RetentionController {
 function toRunView({ failed, ...run }: RetentionRunRow): RetentionRun {
   return {
     ...timesAsText(run),
-    // Each step is named after its table. The step `file_rewrite` finds the tables whose files are rewritten.
+    // `failed` has the names of the failed steps. A step has the name of its table; `file_rewrite` finds the tables whose files are
+    // rewritten.
     ...(failed.length > 0 && { error: `Failed steps: ${failed.join(', ')}.` }),
   };
 }

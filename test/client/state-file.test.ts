@@ -245,7 +245,7 @@ describe('the state file', () => {
   });
 });
 
-test('a confirmation corrects the clock before a write, during which the computer may sleep', async () => {
+test('a sleep of the computer during the write of a confirmed heartbeat is not taken for a clock that is ahead', async () => {
   const computer = await Computer.activated();
   await computer.client.reportCrash({ crash_kind: 'native' });
   const files = fileStorage(computer.stateFile, noLog);
@@ -391,7 +391,7 @@ describe('two processes of one application', () => {
     expect((await computer.open()).kind).toBe('running');
   });
 
-  test('a stop whose write failed is written later if none was confirmed since', async () => {
+  test('a stop whose write failed is written later if no process was confirmed since', async () => {
     const computer = await Computer.activated();
     const unlock = await lockFile(computer.stateFile);
     computer.service.answer['/v1/heartbeat'] = () => problem(403, 'license_suspended', 'stop');
@@ -402,7 +402,7 @@ describe('two processes of one application', () => {
     expect((await computer.open()).kind).toBe('stopped');
   });
 
-  test('a stop is written although the other one was confirmed after this one', async () => {
+  test('a new stop is written although the other process has a later confirmation than this process', async () => {
     const computer = await Computer.activated();
     const first = computer.client;
     await computer.open();
@@ -450,7 +450,7 @@ describe('two processes of one application', () => {
     });
   });
 
-  test('one that was not confirmed since keeps the clock values of the other one, which was', async () => {
+  test('a process that could not be confirmed keeps the clock values that the confirmation of the other process has stored', async () => {
     const computer = await Computer.activated();
     const first = computer.client;
     await computer.open();

@@ -89,7 +89,7 @@ test('an order of Lemon Squeezy is also found by the attribute order_id; a dry r
   expect(dry.code).toBe(0);
   expect(dry.stdout).toMatch(/active \+ refunded +2 become refunded\n/);
   expect(dry.stdout).toMatch(
-    /^Whether refunded is unknown +1: the file does not have the status of their orders$/m,
+    /^Refund status unknown +1: the file does not have the status of their orders$/m,
   );
 });
 

@@ -116,6 +116,7 @@ test('no metric contains personal data, and there are only known labels', async 
   const license = await service.issue({ email: 'canary@example.com' });
   const { json } = await service.activate(license, 'canary', { hostname_hint: 'Canary Mac' });
   await service.heartbeat(json.token, { app_version: '9.9.9-canary', telemetry: { mac_model: 'Canary1,1' } });
+  // The age of the oldest row of a table, with the label `of`, is absent while the table is empty.
   await service.sql(`insert into telemetry_inbox (id, received_on) values (gen_random_uuid(), '2026-11-17')`);
   await service.call('POST', '/v1/activate', { ...license, license_key: 'CANARY-KEY' });
   const text = await scrapeText(service);

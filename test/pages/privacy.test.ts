@@ -5,11 +5,12 @@ import { startForBrowser } from './service.js';
 import { expectFocus } from './steps.js';
 
 const { service, origin, browser } = await startForBrowser();
+// The retention run moves both rows to the telemetry of past days, where it deletes the older one.
 await service.sql(
   `insert into telemetry_inbox (id, received_on) select gen_random_uuid(), day
    from unnest('{2024-11-18, 2024-11-21}'::date[]) day`,
 );
-// The retention run at the start of the service was before these rows existed. This run is a minute later.
+// The run at the start of the service was before these rows existed. This one is a minute later.
 service.clock.advance(60_000);
 await service.app.get(RetentionService).run(service.clock.now());
 

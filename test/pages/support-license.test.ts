@@ -118,14 +118,14 @@ test('the result of an earlier search is not shown as that of a later one', asyn
   const page = await openAs(browser, origin, service, 'support');
   const { held } = await holdNextAnswer(page, '**/licenses/search');
   await find(page, 'held@example.com');
-  const answer = await held;
+  const sendAnswer = await held;
   await page.getByRole('link', { name: 'Release requests' }).click();
   await title(page, 'Release requests').waitFor();
   await page.goBack();
   await find(page, 'nobody@example.com');
   const nothing = page.getByText('No license has this e-mail.').and(page.locator('main *'));
   await nothing.waitFor();
-  await answer();
+  await sendAnswer();
   await nextFrame(page);
   expect(await nothing.count()).toBe(1);
   expect(await page.getByRole('table').count()).toBe(0);
@@ -152,10 +152,11 @@ test('a searched activation is shown first, marked and focused, whether it is in
   await expectText(ended, 'Found by this id');
   await expectFocus(ended);
 
-  // The same holds for a link with the id in upper case. An id that the license does not have is reported.
+  // An id that the license does not have is reported.
   await page.goto(`/support/#license/${license.license_id}/0198f000-0000-7000-8000-00000000dead`);
   await expectText(page, /^This license has no activation with the id/);
   await browser.expectAccessibleLayout(page);
+  // The id in a link may be in upper case.
   await page.goto(`/support/#license/${license.license_id}/${first.toUpperCase()}`);
   await expectFocus(ended);
   expect(await page.getByText(/^This license has no activation with the id/).count()).toBe(0);
@@ -543,6 +544,7 @@ test('a last day that is typed only in part, or in a wrong year, is refused and 
   await page.keyboard.press('Home');
   await page.keyboard.press('Delete');
   await expectRefused();
+  // A license expires on the day after its last day, so 9999-12-31 would expire in the year 10000.
   for (const wrong of ['0027-03-05', '9999-12-31']) {
     await day.fill(wrong);
     await expectRefused();
@@ -616,13 +618,13 @@ test('going back closes a dialog under the same rules as Escape, and never leave
   await expectText(dialog(page).getByRole('alert'), 'What you typed would be lost.');
   expect(await email.inputValue()).toBe('back-once@example.com');
 
-  // Without the result, the key of the new license would be lost.
+  // While the license is being issued, going back does not close the dialog, which will show the key.
   const { held } = await holdNextAnswer(page, '**/support/api/licenses');
   await email.press('Enter');
-  const answer = await held;
+  const sendAnswer = await held;
   await goBack();
   await goBack();
-  await answer();
+  await sendAnswer();
   const issued = page.getByRole('dialog', { name: 'The license is issued' });
   await issued.waitFor();
   await goBack();
@@ -647,7 +649,7 @@ test('while a form is sent, its fields keep the focus and the values that are se
   await machines.fill('5');
   const { held } = await holdNextAnswer(page, `**/licenses/${license.license_id}`);
   await machines.press('Enter');
-  const answer = await held;
+  const sendAnswer = await held;
   const sent = await values();
   await expectFocus(machines);
   for (const field of await fields.all()) {
@@ -655,7 +657,7 @@ test('while a form is sent, its fields keep the focus and the values that are se
     await field.press('7');
   }
   expect(await values()).toEqual(sent);
-  await answer();
+  await sendAnswer();
   await dialog(page).waitFor({ state: 'detached' });
 
   await button(page, 'New key …').click();
@@ -756,6 +758,7 @@ test('a release that fails is no longer pending, shows an error that stays, and 
   const license = await issueLicense('released@example.com');
   await activateMachine(service, license, 'Travel');
   const page = await openAs(browser, origin, service, 'support', `#license/${license.license_id}`);
+  // The page takes a 503 for a missing answer, because a proxy may send it after the service has done the work.
   await page.route('**/activations/*/release', (route) => route.fulfill({ status: 503 }));
   await button(page, 'Release Travel').click();
   await submitReason(page, 'Stolen in a train', 'Release');

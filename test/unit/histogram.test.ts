@@ -12,7 +12,7 @@ test('the calls of one turn of the event loop become one batch, up to the larges
   const batch = new Batch<number, number>(async (items) => items, 5);
   expect(await Promise.all([1, 2, 3].map((item) => batch.add(item)))).toEqual([1, 2, 3]);
   await Promise.all(Array.from({ length: 7 }, (_each, item) => batch.add(item)));
-  // The batches of 3 and 5 count under the bound 5, the batch of 2 under the bound 2.
+  // The bounds begin with 1, 2, 5 and 10. The batches of 3 and 5 count under the bound 5, the batch of 2 under the bound 2.
   expect(batch.sizes.counts.slice(0, 4)).toEqual([0, 1, 2, 0]);
   expect(batch.sizes.sum).toBe(10);
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SHARED_RESULT_LIMITS, SharedResult } from '../../src/monitoring/warnings/shared-result.js';
 
+// test/support/limits.ts sets this time to 0 for all tests.
 const { sharedMs } = SHARED_RESULT_LIMITS;
 beforeAll(() => void (SHARED_RESULT_LIMITS.sharedMs = 1_000));
 afterAll(() => void (SHARED_RESULT_LIMITS.sharedMs = sharedMs));

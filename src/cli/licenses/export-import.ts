@@ -67,6 +67,7 @@ export async function importExportFile(
         report.refused === 1 ? 'One row was refused.' : `${report.refused} rows were refused.`,
       );
   } catch (error) {
+    // Removes the file only if it is incomplete: after `close` this changes nothing.
     await refusedFile?.discard();
     throw error;
   }
@@ -137,11 +138,12 @@ export async function sendKeys(
     if (dryRun) return countKeysToMail(dataSource, now);
     return mailImportedKeys(dataSource, await KeyMailSchedule.after(dataSource, now, mailsPerMinute), now);
   });
-  const verb = dryRun ? 'would be queued' : 'are queued';
+  const what = mails === 1 ? '1 mail with a new key' : `${mails} mails with new keys`;
+  const verb = dryRun ? 'would be queued' : mails === 1 ? 'is queued' : 'are queued';
   print(
     command,
     { dry_run: dryRun ?? false, mails },
-    `${mails} mails with new keys of all earlier imports ${verb}, ${mailsPerMinute} a minute${dryRun ? '' : ', as soon as the service runs'}.`,
+    `${what} of all earlier imports ${verb}, ${mailsPerMinute} a minute${dryRun ? '' : ', as soon as the service runs'}.`,
   );
 }
 
@@ -181,14 +183,14 @@ function reportText(
       ` get ${machines ?? MACHINES_ALLOWED.max}`,
     ),
     ...count(
-      'Whether refunded is unknown',
+      'Refund status unknown',
       report.refund_unknown,
       ': the file does not have the status of their orders',
     ),
     ...count('Linked to a license of the same transaction', report.linked),
     ...count('Imported before', report.already_imported),
     ...count('Repeated in the file', report.repeated),
-    ...count('Purchases with a new state', report.raised_purchases),
+    ...count('Purchases in the database whose state changed', report.raised_purchases),
     ...count('Skipped', report.skipped),
     ...skipped,
     ['Refused', `${report.refused}${refusedPlace(report)}`],

@@ -22,7 +22,7 @@ export interface PageOptions {
   readonly cursor?: LicensePosition;
 }
 
-/** What the licenses of a list have in common. Without a member the list has all licenses. */
+/** The conditions of a list: a license must meet all that are given. If none is given, the list has all licenses. */
 interface LicenseFilter {
   readonly email?: string;
   readonly status?: LicenseStatus;

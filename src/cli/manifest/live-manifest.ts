@@ -87,7 +87,8 @@ export async function findLive(previous: string | undefined, config: Config): Pr
   const url = canReadDatabase && !isPublicUrlSet() ? null : liveAddress(config);
   if (url !== null) {
     const document = await fetchManifest(url).catch((error: unknown) => {
-      // Without DATABASE_URL, an address that does not answer is an error, because a manifest may be live there.
+      // With DATABASE_URL the manifest is then read from that database. An embedded one may not belong to the service at
+      // PUBLIC_URL, where another manifest may be live, so without DATABASE_URL a failure of the address is an error.
       if (canReadDatabase && config.databaseUrl !== undefined) return null;
       throw error;
     });
@@ -101,7 +102,8 @@ export async function findLive(previous: string | undefined, config: Config): Pr
 }
 
 /**
- * Reads the live manifest from the database, or from PUBLIC_URL if there is none; null if no manifest is live.
+ * Reads the live manifest from the database, or from PUBLIC_URL if there is no database (`findLive` asks PUBLIC_URL first); null if
+ * no manifest is live.
  * @throws ConfigError
  */
 export async function readLiveManifest(): Promise<unknown> {

@@ -73,7 +73,7 @@ export function request(method: string, path: string, body?: string | Buffer, he
   ]);
 }
 
-/** Parses the complete responses in the received bytes, without interim ones (100 Continue). */
+/** Parses the complete responses in the received bytes, without interim ones (100 Continue). None of them may be chunked. */
 function readAnswers(text: string): RawAnswer[] {
   const answers: RawAnswer[] = [];
   for (let rest = text; ;) {

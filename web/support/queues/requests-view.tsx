@@ -49,8 +49,8 @@ export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
 
   function handleConfirmed(targets: readonly Target[]) {
     setDeciding(undefined);
-    // The next open request gets the focus, so that a queue can be worked through by keyboard. After the last one the id is
-    // empty, so the heading gets the focus.
+    // The next open request gets the focus, else the nearest one before it, so that a queue can be worked through by keyboard. If
+    // none is open any more, the id is empty, so the heading gets the focus.
     const waiting = load.data?.release_requests ?? [];
     // The queue may have been loaded again since the dialog was opened, so ids are compared.
     const decidedIds = targets.map(({ request }) => request?.id);

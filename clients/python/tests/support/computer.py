@@ -125,10 +125,10 @@ class Computer:
         self.time.wall += skew - self.skew
         self.skew = skew
 
-    def sleep(self, milliseconds: float, is_clock_running: bool) -> None:
-        """Lets the computer sleep. On some systems the monotonic clock stops then, on others it continues."""
+    def sleep(self, milliseconds: float, is_monotonic_clock_running: bool) -> None:
+        """Lets the computer sleep. The wall clock runs on; the monotonic clock stops on some systems, and continues on others."""
         self.time.wall += milliseconds
-        if is_clock_running:
+        if is_monotonic_clock_running:
             self.time.elapsed += milliseconds
             self.slept += milliseconds
             self.time.advance(0)

@@ -42,9 +42,10 @@ def _make_invalid_manifest(reason: str, service: MisbehavingService, seen: int) 
     if reason == "equivocation":
         return manifest([key], sequence=seen, version=version)
     if reason == "expired":
-        # Also for a clock that is a year behind. It has a new sequence, because the client checks the sequence first.
+        # It is expired also by a clock that is a year behind. Its sequence is new, because the client checks the sequence first.
         service.sequence += 1
         return manifest([key], sequence=service.sequence, version=version, expires_at=format_time(START - 366 * DAY))
+    # In this case and the next one, a sequence that the service has not reached yet.
     if reason == "wrong_product":
         return manifest([key], sequence=service.sequence + 9, version=version, product="com.example.other")
     # Untrusted: signed by another key, under the key id of the trusted one.
