@@ -7,7 +7,9 @@ const COLLECT_MS = 100;
 const FULL_PIPE_MS = 5;
 /** When this many bytes are collected, they are written at once. */
 const COLLECT_BYTES = 64 * 1024;
-/** The usual size of a block: COLLECT_BYTES, and space for the line that exceeds them. A line that does not fit gets a larger block. */
+/**
+ * The usual size of a block: COLLECT_BYTES, and space for the line that exceeds them. A line that does not fit gets a larger block.
+ */
 const BLOCK_BYTES = COLLECT_BYTES + 16 * 1024;
 /** With more full blocks than this, further lines are dropped: a log without a reader must not stop the service. */
 const MAX_FULL_BLOCKS = 50;

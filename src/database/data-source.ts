@@ -158,7 +158,8 @@ export function jobsPool(databaseUrl: string, max: number): pg.Pool {
     connectionString: url,
     max,
     application_name: 'mooring (jobs)',
-    // All connections may be in use until their statements fail, at the latest after `silence`. The limit of a wait for one is longer.
+    // All connections may be in use until their statements fail, at the latest after `silence`. So the limit of a wait
+    // for one is longer.
     connectionTimeoutMillis: JOBS_TIMEOUTS_MS.silence + 1_000,
     statement_timeout: JOBS_TIMEOUTS_MS.statement,
     keepAlive: true,

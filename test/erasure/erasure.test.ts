@@ -101,7 +101,9 @@ async function changeAddress(): Promise<void> {
   for (const { id } of licenses) await service.setLicense(id, { email: ADA });
 }
 
-/** Enqueues three mails that cannot be sent: one with a key, one whose recipient is only in mail_recipient, one with a sign-in code. */
+/**
+ * Enqueues three mails that cannot be sent: one with a key, one whose recipient is only in mail_recipient, one with a sign-in code.
+ */
 async function enqueueUnsendableMails(): Promise<void> {
   await waitForJobs(service);
   const outboxPath = join(service.dataDir, 'outbox');

@@ -112,7 +112,8 @@ describe('a report is refused with 403, and nothing is stored,', () => {
     'for a timestamp that is not a Unix time: %s',
     async (time) => {
       const body = newReport();
-      // The signature is that of the number that the library standardwebhooks reads (it uses parseInt), so only the timestamp is wrong.
+      // The signature is that of the number that the library standardwebhooks reads (it uses parseInt), so only the timestamp is
+      // wrong.
       const headers = signatureHeaders(body, { at: Number.parseInt(time, 10) });
       expectRefused(await send(body, { ...headers, 'webhook-timestamp': time }));
     },

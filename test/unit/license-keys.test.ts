@@ -21,8 +21,8 @@ test('the hash of an erased address differs for another secret, and for another 
   expect(new Set(hashes).size).toBe(3);
 });
 
-// The expected values were computed with openssl dgst -mac HMAC and base64. A stored check value, and the id of an actor, which is in
-// URLs that staff may have saved, must not change with a new version.
+// The expected values were computed with openssl dgst -mac HMAC and base64. A stored check value, and the id of an actor, which is
+// in URLs that staff may have saved, must not change with a new version.
 test('the check value of the secret, challenges of passkeys and ids of actors are derived as SECURITY.md says', () => {
   expect(keys.secretCheck.toString('hex')).toBe(
     '200b1b37c5e1bcd1a219f20cd5e2a69ab8ac36e7dc8c8b7133c76b5aab4285be',
