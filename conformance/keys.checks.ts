@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import { createLocalJWKSet, jwtVerify, type JWK } from 'jose';
+import { compactVerify, createLocalJWKSet, type JWK } from 'jose';
 import { demand, type Check } from './check.ts';
 import { APP_VERSION, HOSTNAME_HINT, type Deployment } from './deployment.ts';
 import { isEd25519, keysAnswer, keySet } from './keys.ts';
 import { successfulActivation } from './first-activation.ts';
-import { NotChecked } from './not-checked.ts';
 import { at, demandJson, formatValue } from './shape.ts';
+import { WEEK_SECONDS } from './timers.ts';
+import { jwsTokens } from './tokens.ts';
 
 /** The members of a JWK that contain a private key or a secret. */
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
@@ -15,15 +16,17 @@ function thumbprint({ crv, kty, x }: Record<string, unknown>): string {
   return createHash('sha256').update(JSON.stringify({ crv, kty, x })).digest('base64url');
 }
 
-/** Verifies the token of the first activation with the published keys, at the time that its answer gives. */
-async function verifyToken(service: Deployment) {
-  const { answer, token } = await successfulActivation(service);
-  if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token))
-    throw new NotChecked('the contract leaves the format of a token open, and this one is not a JWS');
+/** Demands that the keys verify each token so far. */
+async function demandSigned(service: Deployment): Promise<void> {
+  const tokens = await jwsTokens(service);
   const keys = createLocalJWKSet({ keys: [...(await keySet(service)).tokens] as JWK[] });
-  const currentDate = new Date(String(at(answer.json, 'server_time')));
-  if (Number.isNaN(currentDate.getTime())) throw new NotChecked('server_time is not a time');
-  return jwtVerify(token, keys, { algorithms: ['Ed25519'], currentDate });
+  for (const { text } of tokens) {
+    await compactVerify(text, keys, { algorithms: ['Ed25519'] }).catch((error: unknown) => {
+      throw new Error(
+        `A token does not verify: ${error instanceof Error ? error.message : 'for an unknown reason'}.`,
+      );
+    });
+  }
 }
 
 /** The text of a token and of its decoded segments, in lower case. */
@@ -86,18 +89,23 @@ export const keysChecks: readonly Check[] = [
   {
     title: 'A token that is a JWS verifies with these keys, and its exp is offline_until',
     run: async (service) => {
-      const { payload } = await verifyToken(service).catch((error: unknown) => {
-        if (error instanceof NotChecked) throw error;
-        throw new Error(
-          `The token does not verify: ${error instanceof Error ? error.message : 'for an unknown reason'}.`,
-        );
-      });
-      const until =
-        Date.parse(String(at((await successfulActivation(service)).answer.json, 'offline_until'))) / 1000;
-      demand(
-        payload.exp === until,
-        `exp is ${formatValue(payload.exp)}, offline_until ${formatValue(until)}.`,
-      );
+      await demandSigned(service);
+      for (const { claims, answer } of await jwsTokens(service)) {
+        const [exp, until] = [at(claims, 'exp'), Date.parse(String(at(answer, 'offline_until'))) / 1000];
+        demand(exp === until, `exp is ${formatValue(exp)}, offline_until ${formatValue(until)}.`);
+      }
+    },
+  },
+  {
+    title:
+      'A token that is a JWS names the machine of its request in mch, and its iat is 7 days before its exp',
+    run: async (service) => {
+      for (const { claims, mch } of await jwsTokens(service)) {
+        const named = at(claims, 'mch');
+        demand(named === mch, `mch is ${formatValue(named)}, not ${formatValue(mch)}.`);
+        const [iat, exp] = [Number(at(claims, 'iat')), Number(at(claims, 'exp'))];
+        demand(exp - iat === WEEK_SECONDS, `iat is ${formatValue(iat)}, and exp is ${formatValue(exp)}.`);
+      }
     },
   },
   {

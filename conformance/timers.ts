@@ -1,7 +1,7 @@
 import { demand } from './check.ts';
 import { at, formatValue } from './shape.ts';
 
-const WEEK_SECONDS = 7 * 86_400;
+export const WEEK_SECONDS = 7 * 86_400;
 
 /** Demands that `offline_until` is 7 days after `server_time`, and that the next heartbeat is due earlier. */
 export function demandSevenDays(answer: unknown): void {

@@ -25,6 +25,22 @@ const changeSignedContent = (change: (content: Record<string, unknown>) => unkno
     json['signed'] = JSON.stringify(change(content) ?? content);
   });
 
+/** Changes the claims of the token in the second heartbeat, whose token no later check sends. This makes its signature invalid. */
+const changeClaims = (change: object) =>
+  onlyAnswersNumbered(
+    heartbeatConfirmed,
+    2,
+    2,
+    changeJson(heartbeatConfirmed, (json) => {
+      const [header, claims, signature] = String(json['token']).split('.');
+      const changed = { ...JSON.parse(Buffer.from(claims!, 'base64url').toString()), ...change };
+      json['token'] = [header, Buffer.from(JSON.stringify(changed)).toString('base64url'), signature].join(
+        '.',
+      );
+    }),
+  );
+const TOKEN_CHECK = 'A token that is a JWS verifies with these keys, and its exp is offline_until';
+
 /** Faults in the manifest, in the published keys, and in what a token contains. */
 export const MANIFEST_FAULTS: readonly FaultCase[] = [
   [
@@ -163,7 +179,7 @@ export const MANIFEST_FAULTS: readonly FaultCase[] = [
     replaceAnswer(keysRequested, 200, { keys: [] }),
     'The answer is a JWK Set',
     SIGNATURE_CHECK,
-    'A token that is a JWS verifies with these keys, and its exp is offline_until',
+    TOKEN_CHECK,
   ],
   [
     'forbids caches to keep the keys',
@@ -206,6 +222,28 @@ export const MANIFEST_FAULTS: readonly FaultCase[] = [
       json['offline_until'] = '2026-11-27T13:00:01Z';
       json['server_time'] = '2026-11-20T13:00:01Z';
     }),
-    'A token that is a JWS verifies with these keys, and its exp is offline_until',
+    TOKEN_CHECK,
+  ],
+  [
+    'answers a heartbeat with a token that ends before offline_until',
+    onlyAnswersNumbered(
+      heartbeatConfirmed,
+      2,
+      2,
+      changeJson(heartbeatConfirmed, (json) => void (json['offline_until'] = '2026-11-27T13:00:01Z')),
+    ),
+    TOKEN_CHECK,
+  ],
+  [
+    'issues a token for another machine',
+    changeClaims({ mch: 'AAAAAAAAAAAAAAAAAAAAAA' }),
+    TOKEN_CHECK,
+    'A token that is a JWS names the machine of its request in mch, and its iat is 7 days before its exp',
+  ],
+  [
+    'issues a token without the time of issue',
+    changeClaims({ iat: undefined }),
+    TOKEN_CHECK,
+    'A token that is a JWS names the machine of its request in mch, and its iat is 7 days before its exp',
   ],
 ];
