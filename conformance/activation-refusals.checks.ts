@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { demand, type Check } from './check.ts';
-import type { Deployment } from './deployment.ts';
+import { APP_VERSION, HOSTNAME_HINT, type Deployment } from './deployment.ts';
 import type { Answer } from './http.ts';
 import { mistypedKey, unknownLicense } from './license-keys.ts';
 import { firstActivation, successfulActivation } from './first-activation.ts';
@@ -114,6 +114,11 @@ export const activationRefusalChecks: readonly Check[] = [
       demand(
         typeof link === 'string' && link.startsWith(`${portal}#release=`),
         `release_url is ${formatValue(link)}.`,
+      );
+      const named = new URLSearchParams(link.slice(link.indexOf('#') + 1));
+      demand(
+        named.get('machine') === HOSTNAME_HINT && named.get('version') === APP_VERSION,
+        'The fragment of release_url does not have the label and the version of the request.',
       );
     },
   },

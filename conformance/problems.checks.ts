@@ -32,7 +32,7 @@ export const problemChecks: readonly Check[] = [
     run: forEachRefusal((problem) => {
       const type = problem.headers['content-type'];
       demand(
-        /^application\/problem\+json\b/i.test(type ?? ''),
+        /^application\/problem\+json *(;|$)/i.test(type ?? ''),
         `${describeAnswer(problem)} as ${formatValue(type)}.`,
       );
       demand(at(problem.json, 'code') !== undefined, `${describeAnswer(problem)} without a code.`);

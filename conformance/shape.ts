@@ -12,7 +12,7 @@ export function demandJson(answer: Answer, ...statuses: number[]): void {
   demand(statuses.includes(answer.status), `${describeAnswer(answer)}, not ${statuses.join(' or ')}.`);
   const type = answer.headers['content-type'];
   demand(
-    /^application\/json\b/i.test(type ?? ''),
+    /^application\/json *(;|$)/i.test(type ?? ''),
     `${describeAnswer(answer)} as ${type ?? 'nothing'}, not application/json.`,
   );
   demand(isObject(answer.json), `${describeAnswer(answer)} with a body that is not a JSON object.`);
@@ -94,8 +94,8 @@ const SHAPES = {
   sha256: matching('64 hex digits', /^[0-9a-f]{64}$/),
   sha256OrNull: orNull(matching('64 hex digits', /^[0-9a-f]{64}$/)),
   thumbprint: matching('an RFC 7638 thumbprint', /^[\w-]{43}$/),
-  signature: matching('a signature in base64url', /^[\w-]{86}$/),
-  httpsUrl: matching('an https URL', /^https:\/\/[^\s/?#]+([/?#]\S*)?$/),
+  signature: matching('a signature in base64url', /^[\w-]{85}[AQgw]$/),
+  httpsUrl: matching('an https URL', /^https:\/\/[^\s\\/?#@%<>^|]+([/?#][^\s\\]*)?$/),
   text: matching('a text', /\S/),
 } as const satisfies Record<string, Rule>;
 

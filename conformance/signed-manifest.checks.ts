@@ -47,6 +47,16 @@ function isAbove(one: string, other: string): boolean {
 
 export const signedManifestChecks: readonly Check[] = [
   {
+    title: 'Each signature is 64 bytes in base64url without padding, and its key_id is a thumbprint',
+    run: async (service) => {
+      const { json } = await publishedManifest(service);
+      const signatures = at(json, 'signatures');
+      demand(Array.isArray(signatures), `signatures is ${formatValue(signatures)}, not a list.`);
+      for (const [i, each] of (signatures as unknown[]).entries())
+        demandMembers(each, { key_id: 'thumbprint', signature: 'signature' }, `signatures[${i}]`);
+    },
+  },
+  {
     title: 'A signature verifies with a key of /v1/keys, and fails if a byte is changed',
     run: async (service) => {
       const bytes = Buffer.from((await signedContent(service)).text);

@@ -150,7 +150,7 @@ describe('rules that cannot be decided are not checked, and do not count as fail
     expect(new Set(notChecked.map(({ why }) => why))).toEqual(new Set(['no version is published']));
     expect(notChecked.map(({ group }) => group)).toEqual([
       ...Array.from({ length: 8 }, () => 'Manifest'),
-      ...Array.from({ length: 7 }, () => 'Signed content of the manifest'),
+      ...Array.from({ length: 8 }, () => 'Signed content of the manifest'),
     ]);
     await bare.close();
   });

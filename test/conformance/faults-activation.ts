@@ -211,6 +211,13 @@ export const ACTIVATION_FAULTS: readonly FaultCase[] = [
     'A machine above the limit is refused with 409, the numbers of machines, portal_url and release_url',
   ],
   [
+    'omits the machine that waits from release_url',
+    changeJson(withCode('machine_limit_reached'), (json) => {
+      json['release_url'] = json['release_url'].replace(/&.*/, '');
+    }),
+    'A machine above the limit is refused with 409, the numbers of machines, portal_url and release_url',
+  ],
+  [
     'has no machine limit',
     // The answer that is repeated has the token of the first machine.
     replay(activationConfirmed, withCode('machine_limit_reached')),

@@ -7,6 +7,7 @@ import {
   refuse,
   replay,
   changeJson,
+  setHeaders,
   requestTo,
 } from './fault.js';
 import type { FaultCase, ExchangeFilter } from './fault.js';
@@ -49,6 +50,16 @@ const reportStored = (filter: (telemetry: unknown) => boolean) =>
 
 /** Faults in the answers to heartbeats. */
 export const HEARTBEAT_FAULTS: readonly FaultCase[] = [
+  [
+    'answers the first heartbeat with a media type that only begins with application/json',
+    onlyAnswersNumbered(
+      heartbeatConfirmed,
+      1,
+      1,
+      setHeaders(heartbeatConfirmed, { 'content-type': 'application/json-seq' }),
+    ),
+    'A heartbeat is answered with 200, a token, its times and the license',
+  ],
   [
     'omits expires_at from the first heartbeat',
     onlyAnswersNumbered(

@@ -119,6 +119,21 @@ export const MANIFEST_FAULTS: readonly FaultCase[] = [
     SIGNATURE_CHECK,
   ],
   [
+    'has its signatures in padded base64, which no client accepts',
+    changeJson(manifestAnswered, (json) => {
+      for (const each of [json, ...json['signatures']]) each.signature += '==';
+    }),
+    'Each signature is 64 bytes in base64url without padding, and its key_id is a thumbprint',
+  ],
+  [
+    'offers a version at an address with a user name',
+    changeSignedContent((content) => {
+      (content['dmg'] as { url: string }).url = 'https://user@dl.example.com/App.dmg';
+    }),
+    SIGNATURE_CHECK,
+    'The signed content has _type, product, sequence, times, version, dmg, minimum_license_expiry and previous',
+  ],
+  [
     'changes an outer member',
     changeJson(manifestAnswered, (json) => void (json['version'] = '9.9.9')),
     'The other members of the manifest are copies of its signed content',
