@@ -2,21 +2,17 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, expect } from '@jest/globals';
-import {
-  chromium,
-  type Browser,
-  type BrowserContext,
-  type BrowserContextOptions,
-  type CDPSession,
-  type ConsoleMessage,
-  type LaunchOptions,
-  type Page,
+import type {
+  Browser,
+  BrowserContext,
+  BrowserContextOptions,
+  CDPSession,
+  ConsoleMessage,
+  Page,
 } from 'playwright-core';
 import { NOW } from '../support/harness.js';
 import { profiled } from '../support/profile.js';
-
-/** The timeout of each browser operation. It is shorter than that of a test (`jest.config.js`), so that a hanging page is named. */
-const PAGE_TIMEOUT_MS = 300_000;
+import { giveBack, PAGE_TIMEOUT_MS, takeBrowser } from './shared-browser.js';
 
 const PHONE_WIDTH = 320;
 const DESKTOP_WIDTH = 1280;
@@ -100,11 +96,13 @@ function isProvoked(message: ConsoleMessage): boolean {
   return API_PATH.test(new URL(message.location().url).pathname);
 }
 
-/**
- * Pages of one context share a process, which takes most of the time of a new page to start. An empty page keeps it running between
- * tests.
- */
-const SHARED_PROCESS = ['--renderer-process-limit=1', '--disable-site-isolation-trials'];
+/** The script of axe-core, compressed, because Chromium takes longer to receive it than to run it. */
+let axe: string | undefined;
+
+async function readAxe(): Promise<string> {
+  const path = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+  return gzipSync(await readFile(path)).toString('base64');
+}
 
 /** A context that later tests of a file use again. */
 interface KeptContext {
@@ -119,32 +117,26 @@ interface KeptContext {
 export const pageOf = async (at: Page | TestBrowser, origin: string): Promise<Page> =>
   at instanceof TestBrowser ? at.openPage(origin) : at;
 
-/** One Chromium for a test file. An error or warning on the console, or a request to another origin, fails the test. */
+/** The Chromium of a test file. An error or warning on the console, or a request to another origin, fails the test. */
 export class TestBrowser {
   readonly faults: string[] = [];
   /** The contexts of the test that is running. */
   readonly #contexts = new Set<BrowserContext>();
   readonly #kept = new Map<BrowserContext, KeptContext>();
   #browser: Browser | undefined;
-  /** The script of axe-core, compressed, because Chromium takes longer to receive it than to run it. */
-  #axe = '';
 
-  /** Opens the browser before the tests of a file, and closes it after them. */
+  /** Takes the browser before the tests of a file, and gives it back after them. */
   static startForFile(): TestBrowser {
     const browser = new TestBrowser();
-    beforeAll(() => browser.open());
+    beforeAll(async () => void (browser.#browser = await takeBrowser()));
     afterEach(() => browser.endTest());
-    afterAll(() => browser.#browser?.close());
+    afterAll(() => browser.end());
     return browser;
   }
 
-  private async open(): Promise<void> {
-    const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
-    this.#axe = gzipSync(await readFile(axe)).toString('base64');
-    const { args = [], ...options } = JSON.parse(process.env['MOORING_TEST_CHROMIUM']!) as LaunchOptions;
-    this.#browser = await profiled('starting a browser', () =>
-      chromium.launch({ ...options, args: [...args, ...SHARED_PROCESS], timeout: PAGE_TIMEOUT_MS }),
-    );
+  private async end(): Promise<void> {
+    for (const context of this.#kept.keys()) await context.close();
+    if (this.#browser) await giveBack(this.#browser);
   }
 
   /** Opens a page in a context that has no cookies and no cache. */
@@ -232,7 +224,7 @@ export class TestBrowser {
     // The content security policy would block a script tag, so the automation protocol runs the script.
     if (!(await page.evaluate('"axe" in window'))) {
       await page.evaluate(`new Response(
-        new Blob([Uint8Array.fromBase64('${this.#axe}')]).stream().pipeThrough(new DecompressionStream('gzip')),
+        new Blob([Uint8Array.fromBase64('${(axe ??= await readAxe())}')]).stream().pipeThrough(new DecompressionStream('gzip')),
       ).text().then((source) => void (globalThis.axeSource = source))`);
       await page.evaluate('(0, eval)(axeSource), delete globalThis.axeSource');
     }

@@ -1,7 +1,7 @@
 /** The child processes that several test files of a worker use, by their process ids. */
 const shared = new Map();
 
-// A killed worker emits no `exit`. Then its child processes end because their IPC channel is closed (warm-cli.mjs).
+// A killed worker emits no `exit`. Then its child processes end because their channel to it is closed.
 process.once('exit', () => shared.forEach((child) => child.kill('SIGKILL')));
 
 /** Registers a child process that is kept for later test files. */
