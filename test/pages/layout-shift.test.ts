@@ -66,17 +66,12 @@ type Order = 'first' | 'last';
  * Delays each response, except documents and style sheets, until the page was painted without it. The responses (script files,
  * images, answers of the API) arrive one by one, in the order that `orderOf` returns. So neither the speed of the machine nor
  * chance decides what is painted.
+ * @returns a function that waits until all requests are answered, and their answers are painted
  */
-async function answerAfterPaint(page: Page, orderOf: () => Order): Promise<void> {
+async function answerAfterPaint(page: Page, orderOf: () => Order): Promise<() => Promise<void>> {
   const waiting: Route[] = [];
-  let isAnswering = false;
-  await page.addInitScript(RECORD_SHIFTS);
-  await page.route('**/*', async (route) => {
-    const type = route.request().resourceType();
-    if (['document', 'stylesheet'].includes(type)) return route.continue();
-    waiting.push(route);
-    if (isAnswering) return;
-    isAnswering = true;
+  let answering: Promise<void> | undefined;
+  const answer = async () => {
     while (waiting.length > 0) {
       await waitForPaint(page);
       const next = orderOf() === 'first' ? waiting.shift()! : waiting.pop()!;
@@ -84,20 +79,36 @@ async function answerAfterPaint(page: Page, orderOf: () => Order): Promise<void>
       // A page that is left cancels its requests, which then have no response.
       await (await next.request().response())?.finished();
     }
-    isAnswering = false;
+    answering = undefined;
+  };
+  await page.addInitScript(RECORD_SHIFTS);
+  await page.route('**/*', async (route) => {
+    const type = route.request().resourceType();
+    if (['document', 'stylesheet'].includes(type)) return route.continue();
+    waiting.push(route);
+    await (answering ??= answer());
   });
+  return async () => {
+    // What the page renders after the last answer, and the effects of that, may request more.
+    for (let paints = 0; paints < 2;) {
+      await waitForPaint(page);
+      paints = answering ? 0 : paints + 1;
+      await answering;
+    }
+  };
 }
 
 /** Loads a page in each width and each order of answers, and expects that nothing moves until it is complete. */
 async function expectStill(page: Page, path: string, expectComplete: () => Promise<unknown>): Promise<void> {
   let order: Order = 'first';
-  await answerAfterPaint(page, () => order);
+  const untilAnswered = await answerAfterPaint(page, () => order);
   for (const width of WIDTHS)
     for (order of ['first', 'last'] as const) {
       await page.goto('about:blank');
       await page.setViewportSize({ width, height: 800 });
-      await page.goto(path, { waitUntil: 'networkidle' });
+      await page.goto(path);
       await expectComplete();
+      await untilAnswered();
       await expectNoShift(page);
     }
 }
@@ -150,8 +161,9 @@ test('the privacy page does not move while it loads', async () => {
 
 /** Signs out while the service does not answer, by a script, because Chromium does not count what moves shortly after a click. */
 async function expectStillWhenSignOutFails(page: Page): Promise<void> {
-  await page.addInitScript(RECORD_SHIFTS);
-  await page.reload({ waitUntil: 'networkidle' });
+  const untilAnswered = await answerAfterPaint(page, () => 'first');
+  await page.reload();
+  await untilAnswered();
   const signOut = page.getByRole('button', { name: 'Sign out' });
   await signOut.focus();
   await page.evaluate(`${PAINTED}.then(() => layoutShifts.splice(0))`);
@@ -203,11 +215,13 @@ test.each<[view: string, hash: () => string, complete: (page: Page) => Promise<u
 
 test('the support page does not move when the search lists its results', async () => {
   const page = await openSupport();
-  await answerAfterPaint(page, () => 'first');
+  const untilAnswered = await answerAfterPaint(page, () => 'first');
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 800 });
-    await page.goto('/support/#find', { waitUntil: 'networkidle' });
-    await page.reload({ waitUntil: 'networkidle' });
+    await page.goto('/support/#find');
+    await untilAnswered();
+    await page.reload();
+    await untilAnswered();
     await page.getByRole('textbox').fill('ada@example.com');
     // A script submits the form, because Chromium does not count what moves shortly after a click.
     await page.evaluate(`document.querySelector('form').requestSubmit()`);
