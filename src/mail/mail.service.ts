@@ -56,7 +56,7 @@ export async function enqueueMail(
 }
 
 /** The priority of mails that were queued in large numbers: after all others, because jobs with a lower number run first. */
-const BULK_PRIORITY = 1;
+export const BULK_PRIORITY = 1;
 const ENQUEUE_MAILS = `
   select count(*) from graphile_worker.add_jobs(array(
     select row($1, json_build_object('mail_id', mail_id, 'about', about), null, run_at, null, $2 || ' ' || about, ${BULK_PRIORITY}, null)

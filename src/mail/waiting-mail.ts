@@ -2,7 +2,7 @@ import { DataSource } from 'typeorm';
 import { rfc3339, rfc3339OrNull } from '../core/clock.js';
 import { queryOne, queryRows } from '../database/sql.js';
 import type { FailingMail, WaitingMail } from '../http/responses/api-types.js';
-import { MAIL_TASK_PREFIX } from './mail.service.js';
+import { BULK_PRIORITY, MAIL_TASK_PREFIX } from './mail.service.js';
 
 /**
  * The kind of the mails with sign-in codes. Each client can request them for each address, within the limits of
@@ -31,6 +31,14 @@ export const HAS_FAILED = 'last_error is not null or attempts >= max_attempts';
 export const IS_CURRENT = 'key is not null';
 
 /**
+ * SQL condition of a job that no instance runs although it is due. The mails of an import may be due for hours, because they wait
+ * for their turn: they do not count while an instance runs any job. An attempt takes about a minute at most.
+ */
+export const IS_LATE = `attempts < max_attempts and locked_at is null and run_at < now() - interval '5 minutes'
+  and (priority < ${BULK_PRIORITY}
+    or not exists (select from graphile_worker.jobs where locked_at > now() - interval '2 minutes'))`;
+
+/**
  * Reads the waiting and the failing mails, without personal data. In `failing`, sign-in codes come last, because many can be
  * requested. In `late` they do not count: a code is sent only if a license or a purchase has the address, so the public warning
  * about late codes would reveal whether an address is known.
@@ -44,8 +52,7 @@ export async function readWaitingMail(dataSource: DataSource): Promise<WaitingMa
       `select (count(*) filter (where attempts < max_attempts))::int as waiting,
               (count(*) filter (where not (${HAS_FAILED})))::int as untried,
               (count(*) filter (where ${HAS_FAILED}))::int as failed,
-              (count(*) filter (where attempts < max_attempts and locked_at is null and not ${isCode}
-                                and run_at < now() - interval '5 minutes'))::int as late
+              (count(*) filter (where ${IS_LATE} and not ${isCode}))::int as late
        ${mails}`,
     ),
     queryRows<Row>(

@@ -2,7 +2,10 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { ReleaseService } from '../../src/releases/release.service.js';
-import { enqueueMail } from '../../src/mail/mail.service.js';
+import { IMPORTED_KEY_MAIL } from '../../src/licenses/license-mails.js';
+import { enqueueMail, enqueueMails } from '../../src/mail/mail.service.js';
+import { readWaitingMail } from '../../src/mail/waiting-mail.js';
+import { JobBacklog } from '../../src/monitoring/warnings/job-backlog.js';
 import { MailHarness } from './harness.js';
 import { report, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
@@ -116,4 +119,33 @@ test('a mail whose transaction is rolled back is not sent', async () => {
   expect(await harness.waitingMails(license_id)).toEqual([]);
   expect(await harness.service.sql('select * from mail_recipient')).toEqual([]);
   expect(mailsTo('rolled-back@example.com')).toEqual([]);
+});
+
+test('the mails of an import that are due for over 5 minutes are late only while no instance runs a job', async () => {
+  const { service, smtp, jobs } = harness;
+  const dataSource = service.app.get(DataSource);
+  const counts = async () => {
+    const backlog = await service.app.get(JobBacklog).read();
+    const ofImport = backlog.find(({ task }) => task === `mail_${IMPORTED_KEY_MAIL}`)!;
+    return [ofImport.waiting, ofImport.late, (await readWaitingMail(dataSource)).late];
+  };
+  smtp.misbehave('message', 'stall');
+  const licenses = await Promise.all(Array.from({ length: 8 }, () => service.issue()));
+  const runAt = new Date(Date.now() - 10 * 60_000);
+  await enqueueMails(
+    dataSource.manager,
+    IMPORTED_KEY_MAIL,
+    licenses.map(({ license_id }) => ({ about: license_id, runAt })),
+  );
+  await service.sql(`select pg_notify('jobs:insert', '{"count": 5}')`);
+  // The service sends five mails at the same time.
+  const running = 'select id from graphile_worker.jobs where locked_at is not null';
+  while ((await service.sql(running)).length < 5);
+  expect(await counts()).toEqual([8, 0, 0]);
+  await service.sql(
+    `update graphile_worker._private_jobs set locked_at = now() - interval '3 minutes' where locked_at is not null`,
+  );
+  expect(await counts()).toEqual([8, 3, 3]);
+  smtp.behave();
+  await jobs.untilDone(IMPORTED_KEY_MAIL, undefined, 8);
 });

@@ -3,12 +3,12 @@ import { DataSource } from 'typeorm';
 import { queryRows } from '../../database/sql.js';
 import type { JobCounts } from '../../http/responses/api-types.js';
 import { JobWorker } from '../../mail/job-worker.js';
-import { HAS_FAILED, IS_CURRENT } from '../../mail/waiting-mail.js';
+import { HAS_FAILED, IS_CURRENT, IS_LATE } from '../../mail/waiting-mail.js';
 
 const BACKLOG = `
   select case when task_identifier = any($1) then task_identifier else 'other' end as task,
     count(*) filter (where attempts < max_attempts)::int as waiting,
-    count(*) filter (where attempts < max_attempts and locked_at is null and run_at < now() - interval '5 minutes')::int as late,
+    count(*) filter (where ${IS_LATE})::int as late,
     count(*) filter (where ${HAS_FAILED})::int as failing
   from graphile_worker.jobs where ${IS_CURRENT} group by 1`;
 
