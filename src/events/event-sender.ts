@@ -40,7 +40,9 @@ export class EventSender {
       return response.ok ? null : `HTTP status ${response.status}`;
     } catch (error) {
       if (timeout.aborted) return 'no answer in time';
-      const { code } = ((error as Error).cause ?? error) as { code?: unknown };
+      const { code, message } = ((error as Error).cause ?? error) as Error & { code?: unknown };
+      // `fetch` sends nothing to the ports of some other protocols, such as 6000, and its error has no code.
+      if (message === 'bad port') return 'no answer (bad port)';
       return typeof code === 'string' ? `no answer (${code})` : 'no answer';
     }
   }

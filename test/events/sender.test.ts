@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { packageVersion } from '../../src/core/package-version.js';
 import { EventSender } from '../../src/events/event-sender.js';
@@ -30,6 +30,12 @@ test('an event is sent as JSON by a user agent with the version of the service',
 test('the reason for the failure of an aborted attempt has no error code', async () => {
   const { receiver, reason } = await send(AbortSignal.abort());
   expect([reason, receiver.received]).toEqual(['no answer', []]);
+});
+
+test('the reason for the failure at a port to which `fetch` sends nothing names the port', async () => {
+  const secret = randomBytes(32).toString('base64');
+  const sender = new EventSender({ url: 'http://127.0.0.1:10080/events', secrets: [secret] });
+  expect(await sender.send(event, now, new AbortController().signal)).toBe('no answer (bad port)');
 });
 
 test('the pause is 5 seconds, tripled after each failure up to 3 hours, and at most a fifth longer or shorter', () => {
