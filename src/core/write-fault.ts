@@ -1,5 +1,4 @@
-import { constants, existsSync } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** What prevents that a file or folder is written. */
@@ -12,7 +11,7 @@ export interface WriteFault {
 
 /** Checks whether a file or folder can be written or created. @returns undefined if it can */
 export async function findWriteFault(path: string, kind: 'file' | 'folder'): Promise<WriteFault | undefined> {
-  const target = nearestExisting(path);
+  const target = await nearestExisting(path);
   try {
     const isFolder = (await stat(target)).isDirectory();
     const { R_OK, W_OK, X_OK } = constants;
@@ -27,6 +26,10 @@ export async function findWriteFault(path: string, kind: 'file' | 'folder'): Pro
 }
 
 /** Returns a path, or the nearest folder above it that exists: a start creates the folders below it. */
-export function nearestExisting(path: string): string {
-  return existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path));
+export async function nearestExisting(path: string): Promise<string> {
+  const exists = await access(path).then(
+    () => true,
+    () => false,
+  );
+  return exists || dirname(path) === path ? path : nearestExisting(dirname(path));
 }

@@ -25,6 +25,8 @@ export const REQUEST_TIMEOUTS_MS = {
   telemetry: 1_600,
   /** The wait of a readiness probe for the database. Orchestrators often remove an instance that needs over a second. */
   probe: 700,
+  /** The wait for TOMBSTONE_FILE, which a readiness probe reads between its queries. A shared folder may not answer. */
+  tombstones: 400,
   /** The wait for the response of a replica; then the primary is used. */
   replica: 100,
 };

@@ -2,7 +2,10 @@ import { DataSource } from 'typeorm';
 import { DAY_MS } from '../core/clock.js';
 import { ConfigError } from '../core/config.js';
 import { findWriteFault } from '../core/write-fault.js';
+import { Batch } from '../database/batch.js';
+import { REQUEST_TIMEOUTS_MS } from '../database/request-timeouts.js';
 import { queryOne } from '../database/sql.js';
+import { withTimeout } from '../database/timeout.js';
 import { readTombstones, toRequestIds } from './erased-ids.js';
 
 /**
@@ -34,10 +37,59 @@ export interface ErasureState extends FileState {
   readonly license_ids: readonly string[];
 }
 
+/** What is known about TOMBSTONE_FILE itself. */
+interface TombstoneFile {
+  /** The ids of the recorded erasures. Null if the file cannot be read. */
+  readonly recordedIds: ReadonlySet<string> | null;
+  readonly is_writable: boolean;
+  /** The time of the oldest block. */
+  readonly oldestAt?: Date | undefined;
+}
+
+/**
+ * Reads TOMBSTONE_FILE for the warnings. A shared folder that does not answer keeps each read waiting in one of the few threads of
+ * Node, without which the service can neither read a file nor write its log. Therefore one read runs at a time.
+ */
+export class TombstoneReader {
+  /** Callers share the next read, so that each sees the erasures that were recorded before its call. */
+  readonly #reads: Batch<null, TombstoneFile>;
+
+  constructor(file: string) {
+    const read = async (callers: readonly null[]) => {
+      const state = await readTombstoneFile(file);
+      return callers.map(() => state);
+    };
+    this.#reads = new Batch(read, Infinity, 1);
+  }
+
+  /** A file that does not answer in time can be neither read nor written. */
+  async read(): Promise<TombstoneFile> {
+    return withTimeout(this.#reads.add(null), REQUEST_TIMEOUTS_MS.tombstones).catch(() => ({
+      recordedIds: null,
+      is_writable: false,
+    }));
+  }
+}
+
+async function readTombstoneFile(file: string): Promise<TombstoneFile> {
+  const is_writable = !(await findWriteFault(file, 'file'));
+  try {
+    let oldestAt: Date | undefined;
+    const { erased } = await readTombstones(file, ({ at }) => {
+      if (at && !(oldestAt && oldestAt <= at)) oldestAt = at;
+      return true;
+    });
+    return { recordedIds: new Set(toRequestIds(erased)), is_writable, oldestAt };
+  } catch (error) {
+    if (error instanceof ConfigError) return { recordedIds: null, is_writable };
+    throw error;
+  }
+}
+
 /** Compares the erasures in the database with TOMBSTONE_FILE. */
 export async function readErasureState(
   dataSource: DataSource,
-  tombstoneFile: string,
+  tombstones: TombstoneReader,
   now: Date,
 ): Promise<ErasureState> {
   const since = new Date(now.getTime() - MAX_BACKUP_AGE_DAYS * DAY_MS);
@@ -52,27 +104,12 @@ export async function readErasureState(
     [since],
   );
   const { carried_out_ids, ...licenses } = state;
-  const oldest = new Date(now.getTime() - MAX_BLOCK_AGE_DAYS * DAY_MS);
-  return { ...(await readFileState(carried_out_ids, tombstoneFile, oldest)), ...licenses };
-}
-
-/**
- * Returns the number of these requests that are not in the file, or null if the file cannot be read; whether the file can be
- * written; and whether it has blocks from before `oldest`.
- */
-async function readFileState(requestIds: readonly string[], file: string, oldest: Date): Promise<FileState> {
-  const is_writable = !(await findWriteFault(file, 'file'));
-  try {
-    let has_old_blocks = false;
-    const { erased } = await readTombstones(file, ({ at }) => {
-      has_old_blocks ||= at !== undefined && at < oldest;
-      return true;
-    });
-    const recordedIds = new Set(toRequestIds(erased));
-    const unrecorded = requestIds.filter((id) => !recordedIds.has(id)).length;
-    return { unrecorded, is_writable, has_old_blocks };
-  } catch (error) {
-    if (error instanceof ConfigError) return { unrecorded: null, is_writable, has_old_blocks: false };
-    throw error;
-  }
+  const { recordedIds, is_writable, oldestAt } = await tombstones.read();
+  const oldestAllowed = new Date(now.getTime() - MAX_BLOCK_AGE_DAYS * DAY_MS);
+  return {
+    unrecorded: recordedIds && carried_out_ids.filter((id) => !recordedIds.has(id)).length,
+    is_writable,
+    has_old_blocks: oldestAt !== undefined && oldestAt < oldestAllowed,
+    ...licenses,
+  };
 }

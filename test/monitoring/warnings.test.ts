@@ -1,6 +1,13 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, openSync, rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
+import { WarningsService } from '../../src/monitoring/warnings/warnings.service.js';
+import { temporaryFolder } from '../support/folders.js';
 import { connect, Service } from '../support/harness.js';
+import { withLimits } from '../support/limits.js';
 import { whileLocked } from '../support/tables.js';
 import { until } from '../support/until.js';
 
@@ -154,6 +161,28 @@ test('while the database does not answer, the only warning says so, and the inst
     'The database does not answer in time.',
   ]);
   expect(await warnings()).toEqual([]);
+});
+
+test('a TOMBSTONE_FILE that does not answer causes warnings of its own, and keeps one thread waiting at most', async () => {
+  const file = join(temporaryFolder(), 'erased.txt');
+  const other = await Service.start({ environment: { TOMBSTONE_FILE: file } });
+  // A read of a pipe waits for a writer, as one of a shared folder waits for its server.
+  execFileSync('mkfifo', [file]);
+  await withLimits({ tombstones: 50 }, async () => {
+    const warnings = other.app.get(WarningsService);
+    // Node has four threads for files.
+    const states = await Promise.all(Array.from({ length: 5 }, () => warnings.readState()));
+    expect(new Set(states.map((state) => warnings.derive(state).join()))).toEqual(
+      new Set([
+        'TOMBSTONE_FILE cannot be read.,TOMBSTONE_FILE cannot be written: no erasure is carried out meanwhile.',
+      ]),
+    );
+    expect(await readFile('package.json', 'utf8')).toContain('mooring');
+  });
+  const writer = openSync(file, constants.O_WRONLY | constants.O_NONBLOCK);
+  rmSync(file);
+  closeSync(writer);
+  await until(async () => (await other.call('GET', '/health/ready')).json.warnings.length === 0);
 });
 
 test('a database that accepts no writes causes a warning', async () => {

@@ -58,7 +58,7 @@ function checkLanguages(config: Config, report: Report): string {
 
 async function checkDataDir({ dataDir }: Config, report: Report): Promise<string | void> {
   await requireWritable('DATA_DIR', dataDir, 'folder');
-  const { bavail, bsize } = await statfs(nearestExisting(dataDir));
+  const { bavail, bsize } = await statfs(await nearestExisting(dataDir));
   const free = Math.floor((bavail * bsize) / MIB);
   const text = `The disk of DATA_DIR has ${free} MiB free`;
   if (free < FAILURE_MIB) throw new CommandError(`${text}: free at least ${WARNING_MIB} MiB.`);

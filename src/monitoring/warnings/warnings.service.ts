@@ -14,7 +14,7 @@ import { SharedResult } from './shared-result.js';
 import { createRetentionPolicy, type RetentionRule } from '../../retention/policy.js';
 import { formatPeriod } from '../privacy/privacy-data.js';
 import { lastRetentionOrCreation, readDataAges, type DataAges } from './data-age.js';
-import { readErasureState, type ErasureState } from '../../erasure/erasure-state.js';
+import { readErasureState, TombstoneReader, type ErasureState } from '../../erasure/erasure-state.js';
 import { readEventBacklog } from '../../events/event-backlog.js';
 import type { EventBacklog, WaitingMail } from '../../http/responses/api-types.js';
 import { CODE_MAIL, readWaitingMail } from '../../mail/waiting-mail.js';
@@ -51,6 +51,7 @@ export class WarningsService implements OnModuleInit {
     () => this.clock.monotonic(),
   );
   readonly #policy: readonly RetentionRule[];
+  readonly #tombstones: TombstoneReader;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -62,6 +63,7 @@ export class WarningsService implements OnModuleInit {
     private readonly config: Config,
   ) {
     this.#policy = createRetentionPolicy(config);
+    this.#tombstones = new TombstoneReader(config.tombstoneFile);
   }
 
   /** Reads the state while other modules start, so that the first probe does not wait for queries on a new connection. */
@@ -74,7 +76,7 @@ export class WarningsService implements OnModuleInit {
     const now = this.clock.now();
     const ages = await readDataAges(this.dataSource, this.#policy, now);
     const mail = await readWaitingMail(this.dataSource);
-    const erasures = await readErasureState(this.dataSource, this.config.tombstoneFile, now);
+    const erasures = await readErasureState(this.dataSource, this.#tombstones, now);
     const events = await readEventBacklog(this.dataSource);
     const keys = this.licenseKeys;
     const key_settings_fault =
