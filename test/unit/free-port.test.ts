@@ -1,6 +1,9 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { Config } from '../../src/core/config.js';
-import { withFreePort } from '../../src/database/embedded/free-port.js';
+import { isFree, withFreePort } from '../../src/database/embedded/free-port.js';
+import { freePort } from '../support/processes/server-process.js';
 
 test.each([[undefined], [''], [' '], ['localhost'], [' localhost '], [' 127.0.0.1 ']])(
   'with HOST %j the port is searched on the address on which the service listens',
@@ -12,6 +15,21 @@ test.each([[undefined], [''], [' '], ['localhost'], [' localhost '], [' 127.0.0.
     });
     const { host, port } = new Config(environment);
     expect({ hosts, host, port }).toEqual({ hosts: [host, host], host: '127.0.0.1', port: 3001 });
+  },
+);
+
+const hasIpv6 = await isFree(0, '::1');
+
+(hasIpv6 ? test : test.skip)(
+  'a port of 127.0.0.1 that another program uses at ::1 is not free, because `localhost` leads there',
+  async () => {
+    const port = await freePort();
+    expect(await isFree(port, '127.0.0.1')).toBe(true);
+    const other = createServer().listen(port, '::1');
+    await once(other, 'listening');
+    const whileUsed = await isFree(port, '127.0.0.1');
+    await new Promise((resolve) => other.close(resolve));
+    expect(whileUsed).toBe(false);
   },
 );
 

@@ -24,12 +24,18 @@ export async function withFreePort(
   return environment;
 }
 
-/** Whether a port is free at this moment. */
-export const isFree = (port: number, host: string): Promise<boolean> =>
-  freePort(port, host).then(
-    () => true,
-    () => false,
-  );
+/**
+ * Whether a port is free at this moment. The links of development lead to `localhost`, which programs look for at `::1` first, so
+ * no other program may use a port of 127.0.0.1 there either. Without IPv6, none can.
+ */
+export async function isFree(port: number, host: string): Promise<boolean> {
+  const isUnused = (address: string) =>
+    freePort(port, address).then(
+      () => true,
+      ({ code }: NodeJS.ErrnoException) => address !== host && code !== 'EADDRINUSE',
+    );
+  return (await isUnused(host)) && (host !== '127.0.0.1' || (await isUnused('::1')));
+}
 
 /**
  * Returns the port if it is free at this moment; for 0, any free port. Rejects if the port is in use.
