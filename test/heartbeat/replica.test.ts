@@ -9,6 +9,7 @@ import { Replica } from '../../src/heartbeat/replica.js';
 import type { AppLogger } from '../../src/core/logger.js';
 import { AUDIT_CONTEXT, createDatabase, NOW, Service, type TestDatabase } from '../support/harness.js';
 import { withLimits } from '../support/limits.js';
+import { ONLY_INTERVALS } from '../support/only-intervals.js';
 import { publish } from '../manifest/publish.js';
 
 // These tests check which database answers a heartbeat. A schema with copied tables takes the place of the replica, because
@@ -20,12 +21,6 @@ const ALL_REPLAYED = "'FFFFFFFF/FFFFFFFF'";
 /** The messages that the service logs when it stops using the replica, and when it uses it again. */
 const BEHIND = 'replica unavailable or behind, heartbeats use the primary';
 const AVAILABLE = 'replica available, heartbeats use the replica';
-
-// prettier-ignore
-const ALL_BUT_INTERVALS = [
-  'Date', 'hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate', 'setTimeout',
-  'clearTimeout',
-] as const;
 
 let database: TestDatabase;
 let service: Service;
@@ -39,7 +34,7 @@ let machines = 0;
 
 beforeAll(async () => {
   // The interval of the checks is controlled by the tests.
-  jest.useFakeTimers({ doNotFake: [...ALL_BUT_INTERVALS] });
+  jest.useFakeTimers(ONLY_INTERVALS);
   database = await createDatabase();
   service = await Service.start({
     databaseUrl: database.url,

@@ -16,14 +16,10 @@ import {
 import { PublishError } from '../../src/manifest/manifest.rules.js';
 import { ManifestService } from '../../src/manifest/manifest.service.js';
 import { createDatabase, connect, type TestDatabase } from '../support/harness.js';
+import { ONLY_INTERVALS } from '../support/only-intervals.js';
 import { signUnchecked, openManifests, nextContent, type Manifests } from './hand-signed-manifests.js';
 
 const AUDIT_CONTEXT = { actor: 'test', reason: null };
-// prettier-ignore
-const ALL_BUT_INTERVALS = [
-  'Date', 'hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate', 'setTimeout',
-  'clearTimeout',
-] as const;
 const { privateKey } = generateKeyPairSync('ed25519');
 /** The argument of a publisher who requests a withdrawal. */
 const IS_WITHDRAWAL = true;
@@ -176,7 +172,7 @@ describe('a service', () => {
   let query: jest.Mock<(sql: string, values: [number]) => Promise<unknown[]>>;
   let service: ManifestService;
   beforeEach(() => {
-    jest.useFakeTimers({ doNotFake: [...ALL_BUT_INTERVALS] });
+    jest.useFakeTimers(ONLY_INTERVALS);
     logged.length = 0;
     query = jest.fn();
     query.mockRejectedValue(new Error('unreadable'));

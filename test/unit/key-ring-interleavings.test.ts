@@ -13,6 +13,7 @@ import {
 import type { KeyState, RingEntry } from '../../src/keys/tokens/ring-file.js';
 import { runs } from '../fuzz/fuzz.js';
 import { releaseAll, releaseQueued } from '../support/interleavings.js';
+import { ONLY_INTERVALS } from '../support/only-intervals.js';
 
 const START = Date.parse('2026-11-20T13:00:00Z');
 const PRODUCT = 'com.example.app';
@@ -236,13 +237,8 @@ test('no order of reloads, changes of the ring and failing reads brings an older
     runs(200),
   ));
 
-beforeEach(() => void jest.useFakeTimers({ doNotFake: [...ALL_BUT_INTERVALS] }));
+beforeEach(() => void jest.useFakeTimers(ONLY_INTERVALS));
 afterEach(() => void jest.useRealTimers());
-// prettier-ignore
-const ALL_BUT_INTERVALS = [
-  'Date', 'hrtime', 'nextTick', 'performance', 'queueMicrotask',
-  'setImmediate', 'clearImmediate', 'setTimeout', 'clearTimeout',
-] as const;
 
 test('a watcher runs one reload at a time, reports each error once, and does nothing after it is stopped', () =>
   fc.assert(

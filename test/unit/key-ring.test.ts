@@ -7,14 +7,10 @@ import { publicJwk, publicKeyFromX, thumbprint } from '../../src/keys/ed25519/ed
 import { createKeyRing, KeyRing } from '../../src/keys/tokens/key-ring.js';
 import { parseRing, writeRing, type KeyState, type RingEntry } from '../../src/keys/tokens/ring-file.js';
 import { temporaryFolder } from '../support/folders.js';
+import { ONLY_INTERVALS } from '../support/only-intervals.js';
 
 const NOW = new Date('2026-11-20T13:00:00.500Z');
 const SINCE = '2026-11-20T13:00:00Z';
-// prettier-ignore
-const ALL_BUT_INTERVALS = [
-  'Date', 'hrtime', 'nextTick', 'performance', 'queueMicrotask',
-  'setImmediate', 'clearImmediate', 'setTimeout', 'clearTimeout',
-] as const;
 let dir: string;
 
 beforeEach(() => void (dir = join(temporaryFolder(), 'tokens')));
@@ -202,7 +198,7 @@ describe('an open key ring', () => {
   });
 
   test('is watched every 2 seconds: the watcher loads a rotation, reports an error once, and can be stopped', async () => {
-    jest.useFakeTimers({ doNotFake: [...ALL_BUT_INTERVALS] });
+    jest.useFakeTimers(ONLY_INTERVALS);
     await createKeyRing(dir, NOW);
     const ring = await KeyRing.open(dir);
     const old = ring.active.kid;
