@@ -1,10 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { hash, randomBytes } from 'node:crypto';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
-import { until } from '../support/until.js';
 import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
 import { Browser } from './harness.js';
-import { withRowLocks } from '../support/tables.js';
 import { freePort } from '../support/processes/server-process.js';
 import { OpenTransaction } from '../support/open-transaction.js';
 
@@ -14,8 +12,6 @@ const HOUR_MS = 60 * MINUTE_MS;
 const service = await Service.start();
 beforeEach(() => service.clock.set(NOW));
 
-const WAITS_FOR_LOCK = `
-  select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 const newBrowser = () => new Browser(service);
 const isSignedIn = async (from: Browser) => {
   const { status } = await from.call('GET', '/session');
@@ -156,14 +152,13 @@ test.each(['key', 'code'] as const)(
         license.license_id,
         license.email,
       ]);
-    const again = await withRowLocks(service, 'session', async () => {
-      const signedIn = signIn();
-      await until(async () => (await service.sql(WAITS_FOR_LOCK)).length > 0);
-      // If the service were killed now, the earlier session would be valid, and there would be no other.
-      expect(await sessions()).toHaveLength(1);
-      return { signedIn };
-    });
-    await again.signedIn;
+    const lock = await OpenTransaction.begin(service, 'select 1 from session for update');
+    const again = signIn();
+    await lock.untilWaiting();
+    // If the service were killed now, the earlier session would be valid, and there would be no other.
+    expect(await sessions()).toHaveLength(1);
+    await lock.commit();
+    await again;
     expect(await sessions()).toHaveLength(1);
   },
 );

@@ -6,13 +6,11 @@ import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { MailHarness } from './harness.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
-import { until } from '../support/until.js';
+import { OpenTransaction } from '../support/open-transaction.js';
 
 const harness = await MailHarness.start();
 beforeEach(() => harness.smtp.behave());
 
-const WAITS_FOR_LOCK = `
-  select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 const mailsTo = (email: string) => harness.smtp.received.filter(({ to }) => to.includes(email));
 
 /**
@@ -236,15 +234,12 @@ describe('a license key', () => {
     await harness.postponeWaitingJobs();
     harness.smtp.behave();
 
-    const worker = await service.database.connect();
     const start = `update graphile_worker._private_jobs set locked_at = now(), locked_by = 'a worker'
                    where key = $1`;
-    await worker.query('begin');
-    await worker.query(start, [`license_key_again ${id}`]);
+    const worker = await OpenTransaction.begin(service, start, [`license_key_again ${id}`]);
     const sending = harness.licenses.sendKey(id, AUDIT_CONTEXT);
-    await until(async () => (await service.sql(WAITS_FOR_LOCK)).length > 0);
-    await worker.query('commit');
-    worker.release();
+    await worker.untilWaiting();
+    await worker.commit();
     await sending;
     const [mail] = await jobs.untilDone('license_key_again', id);
     const end = "delete from graphile_worker._private_jobs where locked_by = 'a worker' returning key";

@@ -14,6 +14,7 @@ import {
   signInStaff,
 } from '../support-api/harness.js';
 import { AUDIT_CONTEXT, NOW } from '../support/harness.js';
+import { OpenTransaction } from '../support/open-transaction.js';
 import { until } from '../support/until.js';
 
 const ORIGIN = 'https://licenses.example.org';
@@ -351,18 +352,13 @@ describe('tokens', () => {
 
   test('are not created for a person whose removal is in progress', async () => {
     const { id, email } = await addStaff();
-    const removal = await service.database.connect();
-    await removal.query(`begin; delete from staff where id = '${id}'`);
+    const removal = await OpenTransaction.begin(service, 'delete from staff where id = $1', [id]);
     const result = service.app
       .get(StaffTokensService)
       .create(email, AUDIT_CONTEXT)
       .catch((error: unknown) => error);
-    const hasEnded = result.then(() => true);
-    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    const isWaiting = async () => (await service.sql(waiting)).length > 0;
-    while (!(await Promise.race([hasEnded, isWaiting()])));
-    await removal.query('commit');
-    removal.release();
+    await removal.untilWaiting(result);
+    await removal.commit();
     expect(await result).toMatchObject({ code: 'not_found' });
   });
 });

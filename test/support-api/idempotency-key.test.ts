@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { LicenseKeys } from '../../src/keys/license-keys.js';
 import { NOW, Service, type Answer } from '../support/harness.js';
-import { everyRow, withTableLock } from '../support/tables.js';
-import { until } from '../support/until.js';
+import { OpenTransaction } from '../support/open-transaction.js';
+import { everyRow } from '../support/tables.js';
 import { signInStaff } from './harness.js';
 
 const service = await Service.start();
@@ -12,7 +12,7 @@ const admin = await signInStaff(service, 'admin');
 beforeEach(() => service.clock.set(NOW));
 
 const REQUEST = { machines_allowed: 2, expires_at: '2027-05-01', on_expiry: 'stop' };
-const newRequest = (email = `${randomUUID()}@example.com`) => ({ ...REQUEST, email });
+const newRequest = () => ({ ...REQUEST, email: `${randomUUID()}@example.com` });
 
 const issueLicense = (body: object, idempotencyKey: string, browser = admin) =>
   browser.call('POST', 'licenses', body, { 'idempotency-key': idempotencyKey });
@@ -41,12 +41,11 @@ describe('a request to issue a license, repeated with its idempotency key', () =
   test('at the same time issues one license: 201 and 200', async () => {
     const [body, key] = [newRequest(), randomUUID()];
     // Both requests have passed every check before either can commit.
-    const answers = await withTableLock(service, 'audit_event', async () => {
-      const sent = [issueLicense(body, key), issueLicense(body, key)];
-      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-      await until(async () => (await service.sql(waiting)).length === 2);
-      return sent;
-    }).then((sent) => Promise.all(sent));
+    const lock = await OpenTransaction.begin(service, 'lock table audit_event in access exclusive mode');
+    const sent = Promise.all([issueLicense(body, key), issueLicense(body, key)]);
+    await lock.untilWaiting(sent, 2);
+    await lock.commit();
+    const answers = await sent;
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 201]);
     expect(answers[1]!.json).toEqual(answers[0]!.json);
     expect(await issued(body.email)).toEqual([{ id: answers[0]!.json.license.id, events: 1 }]);
