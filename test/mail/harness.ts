@@ -118,8 +118,9 @@ export class MailHarness {
   }
 
   /** Records a paid purchase. @returns the id of its license */
-  async sell(email: string, transaction_id = `sold to ${email}`.replaceAll(' ', '-')): Promise<string> {
+  async sell(email: string): Promise<string> {
     const purchases = this.service.app.get(PurchasesService);
+    const transaction_id = `sold-to-${email}`;
     return (await purchases.record({ transaction_id, email, status: 'paid' })).license_id!;
   }
 
