@@ -5,7 +5,8 @@ import { PROBLEMS } from '../../src/http/problems/problem.js';
 import { Service } from '../support/harness.js';
 import { exchange, request } from '../support/http/raw-http.js';
 import { changesDuring, labelsOf, scrape, scrapeText, scrapeUntil } from '../support/http/scrape.js';
-import { cancelLockWaitsDuring, withRowLocks } from '../support/tables.js';
+import { OpenTransaction } from '../support/open-transaction.js';
+import { cancelLockWaitsDuring } from '../support/tables.js';
 
 const SECONDS = 'mooring_http_request_duration_seconds';
 const count = (route: string, method: string, status: number) =>
@@ -117,15 +118,15 @@ test('requests under way are counted until they end', async () => {
   const underWay = ({ mooring_http_requests_under_way }: Record<string, number>) =>
     mooring_http_requests_under_way;
   // Only the rows are locked, because the metrics read the table.
-  await withRowLocks(service, 'license', async () => {
-    const activating = service.activate(license);
-    await scrapeUntil(service, (samples) => underWay(samples) === 1);
-    const answer = await cancelLockWaitsDuring(
-      (sql) => service.sql(sql),
-      async () => activating,
-    );
-    expect(answer.status).toBe(503);
-  });
+  const lock = await OpenTransaction.begin(service, 'select 1 from license for update');
+  const activating = service.activate(license);
+  await scrapeUntil(service, (samples) => underWay(samples) === 1);
+  const answer = await cancelLockWaitsDuring(
+    (sql) => service.sql(sql),
+    async () => activating,
+  );
+  expect(answer.status).toBe(503);
+  await lock.commit();
   await scrapeUntil(service, (samples) => underWay(samples) === 0);
 });
 

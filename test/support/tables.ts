@@ -2,38 +2,19 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import type pg from 'pg';
 import type { Answer, Service } from './harness.js';
+import { OpenTransaction } from './open-transaction.js';
 
 /** Runs a function while another transaction locks a table, so that statements that need the table wait. */
-export function withTableLock<Result>(
+export async function withTableLock<Result>(
   service: Service,
   table: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  return withOpenTransaction(service, `lock table ${table} in access exclusive mode`, work);
-}
-
-/** Runs a function while another transaction locks the rows of a table: they can be read but not changed. */
-export function withRowLocks<Result>(
-  service: Service,
-  table: string,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  return withOpenTransaction(service, `select 1 from ${table} for update`, work);
-}
-
-/** Runs a function between a statement and the end of the transaction of the statement. */
-async function withOpenTransaction<Result>(
-  service: Service,
-  statement: string,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  const lockHolder = await service.database.connect();
+  const lock = await OpenTransaction.begin(service, `lock table ${table} in access exclusive mode`);
   try {
-    await lockHolder.query(`begin; ${statement}`);
     return await work();
   } finally {
-    await lockHolder.query('rollback');
-    lockHolder.release();
+    await lock.commit();
   }
 }
 
