@@ -25,8 +25,6 @@ export class ConnectedComputer extends Computer {
   /** The hardware id from which the machine id is derived; null if it cannot be read. */
   hardware: string | null;
   isOnline = true;
-  /** Milliseconds by which the user's clock is ahead of the service's. */
-  skew = 0;
   readonly #remote: Service;
   readonly #options: Partial<ClientOptions>;
 
@@ -83,12 +81,6 @@ export class ConnectedComputer extends Computer {
     const state = await this.state();
     change(state);
     await writeFile(this.stateFile, JSON.stringify(state));
-  }
-
-  /** The user sets the clock to this many milliseconds ahead of the service's. */
-  setClock(skew: number): void {
-    this.time.wall += skew - this.skew;
-    this.skew = skew;
   }
 
   /** The calls about the license so far, as `path status`. */

@@ -33,15 +33,9 @@ export class Exchange {
   }
 
   /** Sends a problem document. The action of a 4xx is recorded, because the client may follow it. */
-  problem(
-    status: number,
-    code: string,
-    client_action: string,
-    members: Record<string, unknown> = {},
-    headers: Headers = {},
-  ): void {
+  problem(status: number, code: string, client_action: string, members: Record<string, unknown> = {}): void {
     if (status >= 400 && status < 500) Object.assign(this.received, { action: client_action, code });
-    this.send(status, { 'content-type': 'application/problem+json', ...headers }, document());
+    this.send(status, { 'content-type': 'application/problem+json' }, document());
     function document(): string {
       const title = `title of ${code}`;
       return JSON.stringify({ title, status, code, detail: `detail of ${code}`, client_action, ...members });

@@ -164,6 +164,8 @@ export class Computer {
   readonly service = new FakeService(this.time);
   readonly log: string[] = [];
   readonly states: Status[] = [];
+  /** Milliseconds by which the user's clock is ahead of the true time. */
+  skew = 0;
   client!: MooringClient;
 
   protected constructor(readonly folder: string) {}
@@ -188,6 +190,12 @@ export class Computer {
 
   get stateFile(): string {
     return join(this.folder, 'license.json');
+  }
+
+  /** The user sets the clock to this many milliseconds ahead of the true time. */
+  setClock(skew: number): void {
+    this.time.wall += skew - this.skew;
+    this.skew = skew;
   }
 
   async open(options: Partial<ClientOptions> = {}): Promise<Status> {

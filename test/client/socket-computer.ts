@@ -25,8 +25,6 @@ export interface Attempt {
 /** A computer whose application talks to the misbehaving service through real sockets. Its clock may be wrong. */
 export class SocketComputer extends Computer {
   readonly attempts: Attempt[] = [];
-  /** Milliseconds by which the user's clock is ahead of the true time. */
-  skew = 0;
   /** Milliseconds of the monotonic time during which the computer slept. */
   slept = 0;
   remote!: MisbehavingService;
@@ -53,12 +51,6 @@ export class SocketComputer extends Computer {
   /** The true time, which the service uses unless its clock is wrong. */
   get trueTime(): number {
     return this.time.wall - this.skew;
-  }
-
-  /** The user sets the clock to this many milliseconds ahead of the true time. */
-  setClock(skew: number): void {
-    this.time.wall += skew - this.skew;
-    this.skew = skew;
   }
 
   /** Lets the computer sleep. On some systems the monotonic clock stops then, on others it continues. */
