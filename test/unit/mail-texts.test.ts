@@ -42,12 +42,9 @@ class Mails {
     return [...this.#composers.keys()];
   }
 
-  async compose(
-    kind: string,
-    language = english,
-  ): Promise<(Omit<MailMessage, 'body'> & { text: string }) | null> {
-    const mail = await this.#composers.get(kind)!(ID, language);
-    return mail && { to: mail.to, subject: mail.subject, text: messageText(mail, language) };
+  async compose(kind: string): Promise<(Omit<MailMessage, 'body'> & { text: string }) | null> {
+    const mail = await this.#composers.get(kind)!(ID, english);
+    return mail && { to: mail.to, subject: mail.subject, text: messageText(mail, english) };
   }
 }
 
