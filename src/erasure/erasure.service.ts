@@ -8,7 +8,7 @@ import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.
 import { isTimeCertain, TimeUncertain, databaseTime } from '../database/database-clock.js';
 import { execute, queryIds, queryOne, queryRow, queryRows, type SqlConnection } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
-import type { Erased, Erasure } from '../http/responses/api-types.js';
+import type { Erasure } from '../http/responses/api-types.js';
 import { addJob } from '../mail/jobs.js';
 import { enqueueMail } from '../mail/mail.service.js';
 import {
@@ -247,7 +247,6 @@ export class ErasureService {
    * that was cancelled after the backup is cancelled again.
    */
   async replay(): Promise<void> {
-    const { taxRetentionYears } = this.config;
     // The time limits of requests do not apply here: a slow database must not prevent a start.
     await this.inMaintenanceTransaction(async (manager) => {
       const { erased, cancelled } = await this.loadRecords(manager);
@@ -256,7 +255,7 @@ export class ErasureService {
       await this.cancelWaiting(manager, cancelled);
       const hash = (email: string) => this.records.hashAddress(email);
       const isKnown = await findKnownErasures(manager, erased);
-      await reapplyErasures(manager, erased, hash, isKnown, now, taxRetentionYears);
+      await reapplyErasures(manager, erased, hash, isKnown, now, this.config.taxRetentionYears);
       const addresses = await findErasedAddresses(manager, erased, hash, isKnown, now);
       for (const address of addresses) await clearErasedAddress(manager, address, now);
       const openRequests = await queryRows<{ id: string; email: string }>(
@@ -270,8 +269,7 @@ export class ErasureService {
       for (const { id, email } of openRequests) {
         const recordedIds = toRowIds(erased.filter(({ erasure_request }) => erasure_request.includes(id)));
         const rowIds = await excludeReassigned(manager, recordedIds);
-        const result = await erasePersonalData(manager, rowIds, now, taxRetentionYears);
-        await this.complete(manager, id, email, result, now);
+        await this.complete(manager, id, email, rowIds, now);
       }
     });
   }
@@ -316,8 +314,7 @@ export class ErasureService {
   ): Promise<void> {
     const now = this.clock.now();
     const rowIds = await lockPersonalData(manager, email, now);
-    const result = await erasePersonalData(manager, rowIds, now, this.config.taxRetentionYears);
-    await this.complete(manager, id, email, result, now);
+    await this.complete(manager, id, email, rowIds, now);
     if (audit)
       await recordAudit(manager, audit, { action: 'erasure.run', change: { erasure_id: id }, at: now });
     // This is the last step before the commit: if the file cannot be written, the transaction is rolled back and tried again.
@@ -325,19 +322,20 @@ export class ErasureService {
     await this.records.recordErased(manager, { id, email, at: now }, { license, purchase });
   }
 
-  /** Deletes the remaining data of the address, stores the result, removes the job and enqueues the receipt. */
+  /** Erases these rows and the data of the address, stores the result, removes the job and enqueues the receipt. */
   private async complete(
     manager: EntityManager,
     id: string,
     email: string,
-    result: Erased,
+    rowIds: RowIds,
     at: Date,
   ): Promise<void> {
+    const erased = await erasePersonalData(manager, rowIds, at, this.config.taxRetentionYears);
     await deleteAddressData(manager, [email]);
     await execute(
       manager,
       'update erasure_request set email = null, honoured_at = $2, erased = $3 where id = $1',
-      [id, at, result],
+      [id, at, erased],
     );
     // The job has the language of the page on which the holder requested the erasure, also if another caller carries it out.
     const { language } = await removeJob(manager, id);
