@@ -8,7 +8,7 @@ import { AcceptQueue } from './accept-queue.js';
 import { Admission, type ShedReason } from './admission.js';
 import { answerFirst } from './answer-first.js';
 import { refuseEarly } from './early-refusal.js';
-import { LIMITS, type LoadLimits } from './load-limits.js';
+import type { LoadLimits } from './load-limits.js';
 import { ReturnTimes } from './return-times.js';
 import { RequestQueue } from './request-queue.js';
 
@@ -42,7 +42,7 @@ export interface ShedResponses {
 export function shedLoad(
   fastify: FastifyInstance,
   writer: ShedResponses,
-  limits: LoadLimits = LIMITS,
+  limits: LoadLimits,
   load = new LoadCounts(),
 ): AcceptQueue {
   const { server } = fastify;
