@@ -9,18 +9,10 @@ export class PasskeyFailed extends Error {
   }
 }
 
-interface OptionsAnswer<Options> {
-  readonly options: Options;
-}
-
 /** Signs in with whichever passkey the person picks. @throws PasskeyFailed, ApiError, ServiceUnavailable */
 export async function signInWithPasskey(): Promise<void> {
   requirePasskeySupport();
-  const { options } = await call<OptionsAnswer<PublicKeyCredentialRequestOptionsJSON>>(
-    'POST',
-    'session/options',
-    {},
-  );
+  const options = await readOptions<PublicKeyCredentialRequestOptionsJSON>('session/options');
   const response = await askForPasskey(options).catch(throwPasskeyFailed);
   await call('POST', 'session', { response });
 }
@@ -28,14 +20,13 @@ export async function signInWithPasskey(): Promise<void> {
 /** Makes a passkey for the signed-in person. @throws PasskeyFailed, ApiError, ServiceUnavailable */
 export async function enrolPasskey(): Promise<Passkey> {
   requirePasskeySupport();
-  const { options } = await call<OptionsAnswer<PublicKeyCredentialCreationOptionsJSON>>(
-    'POST',
-    'passkeys/options',
-    {},
-  );
+  const options = await readOptions<PublicKeyCredentialCreationOptionsJSON>('passkeys/options');
   const response = await makePasskey(options).catch(throwPasskeyFailed);
   return (await call<PasskeyAnswer>('POST', 'passkeys', { response })).passkey;
 }
+
+const readOptions = async <Options>(path: string) =>
+  (await call<{ readonly options: Options }>('POST', path, {})).options;
 
 function requirePasskeySupport(): void {
   if (!supportsPasskeys()) throw new PasskeyFailed('unsupported');

@@ -3,15 +3,6 @@
  * password managers often have no `toJSON`, or one that throws.
  */
 
-interface EncodedCredential {
-  readonly id: string;
-  readonly rawId: string;
-  readonly type: string;
-  readonly response: Readonly<Record<string, unknown>>;
-  readonly clientExtensionResults: unknown;
-  readonly authenticatorAttachment: string | null;
-}
-
 /** Whether this browser supports passkeys, and can parse their options. */
 export const supportsPasskeys = () =>
   typeof PublicKeyCredential === 'function' &&
@@ -19,9 +10,7 @@ export const supportsPasskeys = () =>
   typeof PublicKeyCredential.parseRequestOptionsFromJSON === 'function';
 
 /** Asks for a sign-in with a passkey. Throws the browser's own error, such as a `DOMException`. */
-export async function askForPasskey(
-  options: PublicKeyCredentialRequestOptionsJSON,
-): Promise<EncodedCredential> {
+export async function askForPasskey(options: PublicKeyCredentialRequestOptionsJSON) {
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
   const credential = (await navigator.credentials.get({ publicKey })) as PublicKeyCredential;
   const answer = credential.response as AuthenticatorAssertionResponse;
@@ -34,9 +23,7 @@ export async function askForPasskey(
 }
 
 /** Asks for a new passkey. Throws the browser's own error, such as a `DOMException`. */
-export async function makePasskey(
-  options: PublicKeyCredentialCreationOptionsJSON,
-): Promise<EncodedCredential> {
+export async function makePasskey(options: PublicKeyCredentialCreationOptionsJSON) {
   const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options);
   const credential = (await navigator.credentials.create({ publicKey })) as PublicKeyCredential;
   const answer = credential.response as AuthenticatorAttestationResponse;
@@ -47,7 +34,7 @@ export async function makePasskey(
   });
 }
 
-function encode(credential: PublicKeyCredential, response: EncodedCredential['response']): EncodedCredential {
+function encode(credential: PublicKeyCredential, response: Readonly<Record<string, unknown>>) {
   const { id, rawId, type, authenticatorAttachment } = credential;
   return {
     id,
