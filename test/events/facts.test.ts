@@ -33,8 +33,8 @@ beforeAll(async () => {
 });
 
 const newEmail = () => `canary.${randomUUID()}@example.com`;
-const record = (transaction_id: string, status: 'paid' | 'refunded', email = newEmail()) =>
-  service.app.get(PurchasesService).record({ transaction_id, email, status }, AUDIT_CONTEXT);
+const record = (transaction_id: string, status: 'paid' | 'refunded') =>
+  service.app.get(PurchasesService).record({ transaction_id, email: newEmail(), status }, AUDIT_CONTEXT);
 
 /** The events of a license in the order of their arrival, without the id of the license. */
 async function eventsOf(license_id: string) {

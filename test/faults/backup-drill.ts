@@ -74,7 +74,7 @@ export class SalesSimulation {
   }
 
   /** Sells a license. @returns its buyer, with its first license key */
-  async sell(transaction_id = `sale-${(this.#saleCount += 1)}`): Promise<Buyer> {
+  async sell(transaction_id: string): Promise<Buyer> {
     const { status } = await this.createEvent(transaction_id, 'paid');
     if (status !== 204) throw new Error(`The purchase was answered with ${status}`);
     return this.findBuyer(transaction_id);
@@ -85,8 +85,8 @@ export class SalesSimulation {
     return { transaction_id, email, license_key };
   }
 
-  async activate(buyer: Buyer, machine = buyer.transaction_id): Promise<Timed> {
-    const answer = await this.#call('activation', '/v1/activate', activation(buyer, machine));
+  async activate(buyer: Buyer): Promise<Timed> {
+    const answer = await this.#call('activation', '/v1/activate', activation(buyer, buyer.transaction_id));
     if (answer.status === 201) {
       const { token, activation: created } = answer.json;
       this.machines.push({ ...buyer, token, activation_id: created.id });

@@ -25,11 +25,10 @@ export async function openByCode(
   origin: string,
   service: Service,
   email: string,
-  hash = '',
 ): Promise<Page> {
   const page = await pageOf(at, origin);
   await signInByCode(page, origin, service, email);
-  await page.goto(`/portal/${hash}`);
+  await page.goto('/portal/');
   await headline(page).waitFor();
   return page;
 }

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../support/until.js';
-import { machineId, type Service } from '../support/harness.js';
+import type { Service } from '../support/harness.js';
 
 /** What a holder types to activate a machine, and to sign in to the portal. */
 export interface HolderCredentials {
@@ -126,13 +126,7 @@ export async function activateMachine(
   label: string | null,
   idSuffix = '',
 ): Promise<string> {
-  const { status, json } = await service.call('POST', '/v1/activate', {
-    email: license.email,
-    license_key: license.license_key,
-    machine_id: machineId(`${label}${idSuffix}`),
-    app_version: '3.2.0',
-    ...(label !== null && { hostname_hint: label }),
-  });
+  const { status, json } = await service.activate(license, `${label}${idSuffix}`, { hostname_hint: label });
   expect(status).toBe(201);
   return json.activation.id as string;
 }

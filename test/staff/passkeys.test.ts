@@ -24,8 +24,7 @@ await service.app.get(StaffService).add('root@example.com', 'admin', AUDIT_CONTE
 beforeEach(() => service.clock.set(NOW));
 
 /** Creates a staff member and signs this person in, in a new browser. */
-const signInNewPerson = (email = `person-${(peopleCount += 1)}@example.com`) =>
-  signInStaff(service, 'support', email);
+const signInNewPerson = () => signInStaff(service, 'support', `person-${(peopleCount += 1)}@example.com`);
 
 /** Enrols a passkey for the signed-in person. @returns the response of the service */
 async function enrol(browser: Browser, authenticator = new Authenticator(ORIGIN), forgery: Forgery = {}) {

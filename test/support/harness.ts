@@ -29,6 +29,7 @@ import { validateAnswer } from './http/openapi.js';
 import { afterThisFile } from './of-this-file.js';
 import { profiled } from './profile.js';
 import { LIMITS_OF_PRODUCTION, withLimits } from './limits.js';
+import { MAX_WAIT_MS } from './until.js';
 
 export const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
@@ -359,9 +360,6 @@ export async function withLimitsOfProduction<Result>(
     options.connectionTimeoutMillis = connectionTimeoutMillis;
   }
 }
-
-/** The longest wait for an event. It is below the time limit of a test (`jest.config.js`), and no computer is so slow. */
-export const MAX_WAIT_MS = 300_000;
 
 /** Repeats a call while it gets 503, as a client does. A computer that stalls can cause such responses. */
 export async function retryWhileUnavailable(work: () => Promise<Answer>): Promise<Answer> {

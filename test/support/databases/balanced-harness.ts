@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { MAX_WAIT_MS } from '../harness.js';
+import { MAX_WAIT_MS } from '../until.js';
 import { attemptCall, TcpProxy, type Timed } from './outage-harness.js';
 import { freePort, ServerProcess } from '../processes/server-process.js';
 

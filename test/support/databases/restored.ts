@@ -22,7 +22,7 @@ export class Restored {
   }
 
   /** Starts the server, and waits until it has recovered. @returns its URL */
-  async start(settings: Record<string, string> = {}): Promise<string> {
+  async start(settings: Record<string, string>): Promise<string> {
     const log = join(this.#directory, 'postgres.log');
     const notDurable = serverSettings(false);
     const { pid, port } = await launch(this.cluster, log, { ...notDurable, ...settings });
