@@ -398,6 +398,21 @@ test('eleven machines have a filter, and ten have none; it takes the end of an a
   }
 });
 
+test('machines stay selected while a filter finds none that is in use', async () => {
+  const license = await issueLicense('selected@example.com', 20);
+  for (let each = 1; each <= 11; each += 1) await activateMachine(service, license, `Node ${each}`);
+  const page = await openAs(browser, origin, service, 'support', `#license/${license.license_id}`);
+  const checkbox = page.getByRole('checkbox', { name: /^Select Node 7,/ });
+  await checkbox.check();
+  const filter = page.getByLabel('Find a machine by its name or the end of its id');
+  await filter.fill('Nodr');
+  await expectText(page, 'None of the machines has this name or id.');
+  expect(await page.getByRole('table', { name: 'Machines in use' }).count()).toBe(0);
+  await filter.fill('');
+  await checkbox.waitFor();
+  expect(await checkbox.isChecked()).toBe(true);
+});
+
 test('the page of a revoked license does not offer to mail or replace its key', async () => {
   const license = await issueLicense('ended@example.com');
   await service.setLicense(license.license_id, { staff_status: 'revoked' });

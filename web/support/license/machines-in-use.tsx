@@ -21,6 +21,8 @@ const texts = messages.machines;
 
 interface Props {
   readonly rows: readonly Activation[];
+  /** Whether the rows are those that a filter finds. */
+  readonly isFiltered: boolean;
   /** The name of a machine among all those of the license. */
   readonly nameOf: (activation: Activation) => string;
   readonly searched: string;
@@ -31,14 +33,22 @@ interface Props {
 }
 
 /** The machines on which a license is active; they can be released one by one, or several together. */
-export function MachinesInUse({ rows, nameOf, searched, requestedIds, changed, onRelease }: Props) {
+export function MachinesInUse({
+  rows,
+  isFiltered,
+  nameOf,
+  searched,
+  requestedIds,
+  changed,
+  onRelease,
+}: Props) {
   const { shown, showAllButton } = useFirstRows(rows, ROWS_SHOWN_AT_FIRST);
   const states = useRowStates();
   useDecisionMails();
   const selection = useSelection(
     shown.flatMap(({ id, state }) => (state === 'active' && !isPending(states.get(id)) ? [id] : [])),
   );
-  if (rows.length === 0) return <p>{texts.none}</p>;
+  if (rows.length === 0) return isFiltered ? null : <p>{texts.none}</p>;
   const isSelectable = rows.length > 1;
   const machineColumn: Column<Activation> = {
     ...MACHINE_COLUMN,

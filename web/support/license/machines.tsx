@@ -75,16 +75,16 @@ export function Machines({ license, searched, changed, onRelease }: Props) {
       <p class={findsNoneInUse ? undefined : 'unseen'} role="status">
         {isFiltered && filterResult(matching.length, active.length)}
       </p>
-      {!findsNoneInUse && (
-        <MachinesInUse
-          rows={active}
-          nameOf={machineNames(activations)}
-          searched={searched}
-          requestedIds={requestedIds}
-          changed={changed}
-          onRelease={onRelease}
-        />
-      )}
+      {/* Also rendered without rows, because it keeps the selection while a filter is typed. */}
+      <MachinesInUse
+        rows={active}
+        isFiltered={isFiltered}
+        nameOf={machineNames(activations)}
+        searched={searched}
+        requestedIds={requestedIds}
+        changed={changed}
+        onRelease={onRelease}
+      />
       {ended.length > 0 && (
         <Ended rows={ended} searched={searched} isOpen={active.length === 0 || ended[0]!.id === searched} />
       )}
