@@ -131,6 +131,21 @@ test('the result of an earlier search is not shown as that of a later one', asyn
   expect(await page.getByRole('table').count()).toBe(0);
 });
 
+test('a search that finds a license after a dialog was opened leaves the dialog open', async () => {
+  await issueLicense('late@example.com');
+  const page = await openAs(browser, origin, service, 'admin');
+  const { held } = await holdNextAnswer(page, '**/support/api/licenses/search');
+  await find(page, 'late@example.com');
+  const passOn = await held;
+  await button(page, 'Issue a license').click();
+  await dialog(page).waitFor();
+  await passOn();
+  await page.locator('table').getByText('late@example.com').waitFor();
+  await nextFrame(page);
+  expect(await dialog(page).count()).toBe(1);
+  expect(page.url()).not.toContain('#license');
+});
+
 test('a searched activation is shown first, marked and focused, whether it is in use or has ended', async () => {
   const license = await issueLicense('rows@example.com', 40);
   const first = await activateMachine(service, license, 'Oldest', 'machine-0');

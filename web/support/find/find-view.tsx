@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { announce, focusFirstError } from '../../shared/notices/announcer.js';
+import { announce, focusFirstError, frontDialog } from '../../shared/notices/announcer.js';
 import { Button } from '../../shared/forms/button.js';
 import { Loading } from '../../shared/notices/loading.js';
 import { Notice } from '../../shared/notices/notice.js';
@@ -77,8 +77,8 @@ export function FindView({ search, setSearch, isAdmin }: Props) {
       const result = await findByAnyKind(query);
       // Another text may have been searched meanwhile, after this view was opened again.
       setSearch((before) => (before.query === query ? { ...before, ...result } : before));
-      // If another view was opened meanwhile, it stays open.
-      if (form.current) showResult(result);
+      // If another view or a dialog was opened meanwhile, it stays open.
+      if (form.current && !frontDialog()) showResult(result);
     });
     if (!hasSucceeded && form.current) focusFirstError(form.current);
   }
