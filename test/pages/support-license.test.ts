@@ -146,6 +146,24 @@ test('a search that finds a license after a dialog was opened leaves the dialog 
   expect(page.url()).not.toContain('#license');
 });
 
+test('what is typed into the search before the first paint is not selected', async () => {
+  const page = await browser.openPage(origin);
+  // Types in the microtask after the field was rendered, so before any later effect.
+  await page.addInitScript(`
+    new MutationObserver((changes, observer) => {
+      const field = document.querySelector('[role=search] input');
+      if (!field) return;
+      observer.disconnect();
+      field.value = 'early@example.co';
+      field.dispatchEvent(new Event('input', { bubbles: true }));
+    }).observe(document, { childList: true, subtree: true });`);
+  await openAs(page, origin, service, 'support');
+  const field = page.getByRole('textbox', { name: 'E-mail, license key' });
+  await expectFocus(field);
+  await page.keyboard.type('m');
+  expect(await field.inputValue()).toBe('early@example.com');
+});
+
 test('a searched activation is shown first, marked and focused, whether it is in use or has ended', async () => {
   const license = await issueLicense('rows@example.com', 40);
   const first = await activateMachine(service, license, 'Oldest', 'machine-0');

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { announce, focusFirstError, frontDialog } from '../../shared/notices/announcer.js';
 import { Button } from '../../shared/forms/button.js';
 import { Loading } from '../../shared/notices/loading.js';
@@ -62,7 +62,8 @@ export function FindView({ search, setSearch, isAdmin }: Props) {
   const { text, kind, licenses, activationId } = search;
   const textError = isTextMissing ? texts.empty : memberErrors(action.error)[kind];
 
-  useEffect(() => startSearch(form.current!.querySelector('input')!), []);
+  // An effect after the first paint would select what a person has typed by then.
+  useLayoutEffect(() => startSearch(form.current!.querySelector('input')!), []);
 
   async function runSearch() {
     const query = text.trim();
