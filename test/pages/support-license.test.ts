@@ -164,6 +164,13 @@ test('what is typed into the search before the first paint is not selected', asy
   expect(await field.inputValue()).toBe('early@example.com');
 });
 
+test('a key that an input method handles is no shortcut', async () => {
+  const page = await openAs(browser, origin, service, 'support', '#account');
+  const keyOfInputMethod = `{ key: 'Process', code: 'KeyK', ctrlKey: true, isComposing: true, bubbles: true }`;
+  await page.evaluate(`document.body.dispatchEvent(new KeyboardEvent('keydown', ${keyOfInputMethod}))`);
+  expect(page.url()).toMatch(/#account$/);
+});
+
 test('a searched activation is shown first, marked and focused, whether it is in use or has ended', async () => {
   const license = await issueLicense('rows@example.com', 40);
   const first = await activateMachine(service, license, 'Oldest', 'machine-0');

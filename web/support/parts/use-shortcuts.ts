@@ -2,7 +2,7 @@ import { useLayoutEffect } from 'preact/hooks';
 import { arePlainKeysOn } from './plain-keys.js';
 
 /**
- * Calls `handle` for each key that is pressed while no dialog is open. The `handle` of the first render is kept, so it
+ * Calls `handle` for each key that is pressed while no dialog is open, and that no input method handles. The `handle` of the first render is kept, so it
  * must not read props or state.
  * @param handle returns whether the key was a shortcut, so that the browser must not handle it
  */
@@ -10,7 +10,8 @@ export function useShortcuts(handle: (event: KeyboardEvent) => boolean): void {
   // A layout effect runs before the next frame, so that a key that is pressed as soon as the rows are shown counts too.
   useLayoutEffect(() => {
     const listen = (event: KeyboardEvent) => {
-      if (!document.querySelector('dialog[open]') && handle(event)) event.preventDefault();
+      if (event.isComposing || document.querySelector('dialog[open]')) return;
+      if (handle(event)) event.preventDefault();
     };
     addEventListener('keydown', listen);
     return () => removeEventListener('keydown', listen);
