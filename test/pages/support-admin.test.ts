@@ -383,6 +383,21 @@ test('a filter that is chosen before the first paint stays chosen', async () => 
   await page.waitForURL(/#audit\/action=license\.import$/);
 });
 
+test('a day that is typed only in part, and its error, are gone when the filters are cleared', async () => {
+  const page = await openAs(browser, origin, service, 'support', '#audit/action=license.import');
+  await page.getByLabel('From').click();
+  await page.keyboard.press('Home');
+  await page.keyboard.type('1110');
+  await button(page, 'Show').click();
+  const error = page.getByText('Enter the whole day');
+  await error.waitFor();
+  const clear = page.locator('form').getByRole('link', { name: 'Clear the filters' });
+  await clear.click();
+  await clear.waitFor({ state: 'detached' });
+  expect(await error.count()).toBe(0);
+  expect(await page.locator('input:invalid').count()).toBe(0);
+});
+
 test('the filters take whole days in a time zone in which a day has no midnight, and at the ends of the calendar', async () => {
   // In Cairo the 24th of April 2026 begins at one o'clock.
   const page = await browser.openPage(origin, { timezoneId: 'Africa/Cairo' });

@@ -27,9 +27,14 @@ interface Props {
 export function AuditFilterForm({ query, choices }: Props) {
   const form = useRef<HTMLFormElement>(null);
   const [filter, setFilter] = useState(readFilter(query));
-  // The URL also changes when the browser goes back. An effect after the first paint would undo what a person has chosen by then.
-  useLayoutEffect(() => setFilter(readFilter(query)), [query]);
   const [wrongDays, setWrongDays] = useState<readonly string[]>([]);
+  // The URL also changes when the browser goes back. An effect after the first paint would undo what a person has chosen by then.
+  useLayoutEffect(() => {
+    // Only the form knows a day that is typed in part.
+    form.current!.reset();
+    setWrongDays([]);
+    setFilter(readFilter(query));
+  }, [query]);
   const bind = (name: keyof typeof filter) => ({
     name,
     value: filter[name],
