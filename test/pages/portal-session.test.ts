@@ -9,6 +9,7 @@ import {
   type HolderCredentials,
   closeByEscape,
   expectApart,
+  expectFocus,
   nextFrame,
 } from './steps.js';
 import { endRoute, holdNextAnswer, routeNext } from './routes.js';
@@ -74,11 +75,17 @@ test('signing in again can be postponed, and the page then says that it may be o
   await page.getByRole('button', { name: 'Cancel' }).click();
   await page.getByText('what you see may be out of date').waitFor();
   await browser.expectAccessibleLayout(page);
-  await page.getByRole('button', { name: 'Sign in again' }).click();
+  const signInAgain = page.getByRole('button', { name: 'Sign in again' });
+  // The notice with this button is not shown while the dialog is open, or after the sign-in.
+  await signInAgain.click();
+  await page.getByRole('button', { name: 'Not now' }).click();
+  await expectFocus(headline(page));
+  await signInAgain.click();
   await page.getByLabel('License key').fill(license.license_key);
   await page.keyboard.press('Enter');
   await expectAnnounced(page, 'You are signed in again.');
   expect(await page.getByText('what you see may be out of date').count()).toBe(0);
+  await expectFocus(headline(page));
 });
 
 test('after a sign-in with a link, the page no longer says that the session has ended', async () => {

@@ -99,12 +99,16 @@ export function Portal() {
     show(found, elementToFocus(found) ?? 'headline');
   };
   const isEnded = signInReason === 'ended';
+  // The dialog may have been opened by the button of a notice, which was removed with its focus.
+  const keepFocus = () =>
+    requestAnimationFrame(() => document.activeElement === document.body && setChanged({ id: 'headline' }));
   const handleSignedInAgain = async () => {
     show(
       await readHolder(),
       signInReason && typeof signInReason === 'object' ? signInReason.focusAfterwards : undefined,
     );
     setSignInReason(null);
+    if (isEnded) keepFocus();
     toast(isEnded ? messages.session.signedInAgain : messages.session.signedInByCode);
   };
   const handleEnded = () => {
@@ -115,7 +119,10 @@ export function Portal() {
       () => setSignInReason('later'),
     );
   };
-  const closeSignIn = () => setSignInReason(isEnded ? 'later' : null);
+  const closeSignIn = () => {
+    setSignInReason(isEnded ? 'later' : null);
+    keepFocus();
+  };
   const handleSignedOut = () => {
     setSignInReason(null);
     show('signed-out', 'headline');
