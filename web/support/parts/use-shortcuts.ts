@@ -2,8 +2,8 @@ import { useLayoutEffect } from 'preact/hooks';
 import { arePlainKeysOn } from './plain-keys.js';
 
 /**
- * Calls `handle` for each key that is pressed while no dialog is open, and that no input method handles. The `handle` of the first render is kept, so it
- * must not read props or state.
+ * Calls `handle` for each key that is pressed while no dialog is open, and that no input method handles. The `handle` of the first
+ * render is kept, so it must not read props or state.
  * @param handle returns whether the key was a shortcut, so that the browser must not handle it
  */
 export function useShortcuts(handle: (event: KeyboardEvent) => boolean): void {
