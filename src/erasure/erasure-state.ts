@@ -5,7 +5,7 @@ import { findWriteFault } from '../core/write-fault.js';
 import { Batch } from '../database/batch.js';
 import { REQUEST_TIMEOUTS_MS } from '../database/request-timeouts.js';
 import { queryOne } from '../database/sql.js';
-import { withTimeout } from '../database/timeout.js';
+import { TimeoutError, withTimeout } from '../database/timeout.js';
 import { readTombstones, toRequestIds } from './erased-ids.js';
 
 /**
@@ -64,10 +64,12 @@ export class TombstoneReader {
 
   /** A file that does not answer in time can be neither read nor written. */
   async read(): Promise<TombstoneFile> {
-    return withTimeout(this.#reads.add(null), REQUEST_TIMEOUTS_MS.tombstones).catch(() => ({
-      recordedIds: null,
-      is_writable: false,
-    }));
+    try {
+      return await withTimeout(this.#reads.add(null), REQUEST_TIMEOUTS_MS.tombstones);
+    } catch (error) {
+      if (error instanceof TimeoutError) return { recordedIds: null, is_writable: false };
+      throw error;
+    }
   }
 }
 
