@@ -367,6 +367,7 @@ test('the audit trail is filtered by person, action and days, and the URL keeps 
 });
 
 test('a filter that is chosen before the first paint stays chosen', async () => {
+  await insertEvents('early@vendor.example', '2026-11-08T00:00:00Z', 1);
   const page = await browser.openPage(origin);
   // Chooses in the microtask after the form was rendered, so before any later effect.
   await page.addInitScript(`
