@@ -130,3 +130,16 @@ export async function activateMachine(
   expect(status).toBe(201);
   return json.activation.id as string;
 }
+
+/**
+ * Makes each later page enter a value in the microtask after a control was rendered, so before any effect after the first paint.
+ */
+export const enterBeforePaint = (page: Page, selector: string, value: string) =>
+  page.addInitScript(`
+    new MutationObserver((changes, observer) => {
+      const control = document.querySelector('${selector}');
+      if (!control) return;
+      observer.disconnect();
+      control.value = '${value}';
+      for (const type of ['input', 'change']) control.dispatchEvent(new Event(type, { bubbles: true }));
+    }).observe(document, { childList: true, subtree: true });`);

@@ -8,7 +8,14 @@ import { publish } from '../manifest/publish.js';
 import { focusWindow } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { button, dialog, createSignInLink, openAs, row, submitReason, title } from './support-browser.js';
-import { activateMachine, expectAnnounced, expectFocus, expectToast, expectText } from './steps.js';
+import {
+  activateMachine,
+  enterBeforePaint,
+  expectAnnounced,
+  expectFocus,
+  expectToast,
+  expectText,
+} from './steps.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 
 const { service, origin, browser } = await startForBrowser();
@@ -369,15 +376,7 @@ test('the audit trail is filtered by person, action and days, and the URL keeps 
 test('a filter that is chosen before the first paint stays chosen', async () => {
   await insertEvents('early@vendor.example', '2026-11-08T00:00:00Z', 1);
   const page = await browser.openPage(origin);
-  // Chooses in the microtask after the form was rendered, so before any later effect.
-  await page.addInitScript(`
-    new MutationObserver((changes, observer) => {
-      const choice = document.querySelector('select[name=action]');
-      if (!choice) return;
-      observer.disconnect();
-      choice.value = 'license.import';
-      choice.dispatchEvent(new Event('change', { bubbles: true }));
-    }).observe(document, { childList: true, subtree: true });`);
+  await enterBeforePaint(page, 'select[name=action]', 'license.import');
   await openAs(page, origin, service, 'support', '#audit');
   await page.getByRole('table', { name: /entries, newest first|newest entries/ }).waitFor();
   await button(page, 'Show').click();

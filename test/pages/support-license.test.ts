@@ -24,6 +24,7 @@ import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import {
   activateMachine,
+  enterBeforePaint,
   readExactTime,
   expectFocus,
   expectAnnounced,
@@ -136,10 +137,10 @@ test('a search that finds a license after a dialog was opened leaves the dialog 
   const page = await openAs(browser, origin, service, 'admin');
   const { held } = await holdNextAnswer(page, '**/support/api/licenses/search');
   await find(page, 'late@example.com');
-  const passOn = await held;
+  const sendAnswer = await held;
   await button(page, 'Issue a license').click();
   await dialog(page).waitFor();
-  await passOn();
+  await sendAnswer();
   await page.locator('table').getByText('late@example.com').waitFor();
   await nextFrame(page);
   expect(await dialog(page).count()).toBe(1);
@@ -148,15 +149,7 @@ test('a search that finds a license after a dialog was opened leaves the dialog 
 
 test('what is typed into the search before the first paint is not selected', async () => {
   const page = await browser.openPage(origin);
-  // Types in the microtask after the field was rendered, so before any later effect.
-  await page.addInitScript(`
-    new MutationObserver((changes, observer) => {
-      const field = document.querySelector('[role=search] input');
-      if (!field) return;
-      observer.disconnect();
-      field.value = 'early@example.co';
-      field.dispatchEvent(new Event('input', { bubbles: true }));
-    }).observe(document, { childList: true, subtree: true });`);
+  await enterBeforePaint(page, '[role=search] input', 'early@example.co');
   await openAs(page, origin, service, 'support');
   const field = page.getByRole('textbox', { name: 'E-mail, license key' });
   await expectFocus(field);
