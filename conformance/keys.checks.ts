@@ -6,7 +6,7 @@ import { isEd25519, keysAnswer, keySet } from './keys.ts';
 import { successfulActivation } from './first-activation.ts';
 import { at, demandJson, formatValue } from './shape.ts';
 import { WEEK_SECONDS } from './timers.ts';
-import { jwsTokens } from './tokens.ts';
+import { jwsTokens, type Token } from './tokens.ts';
 
 /** The members of a JWK that contain a private key or a secret. */
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'];
@@ -16,8 +16,8 @@ function thumbprint({ crv, kty, x }: Record<string, unknown>): string {
   return createHash('sha256').update(JSON.stringify({ crv, kty, x })).digest('base64url');
 }
 
-/** Demands that the keys verify each token so far. */
-async function demandSigned(service: Deployment): Promise<void> {
+/** Returns the tokens so far that are JWS, and demands that the keys verify each. */
+async function signedTokens(service: Deployment): Promise<Token[]> {
   const tokens = await jwsTokens(service);
   const keys = createLocalJWKSet({ keys: [...(await keySet(service)).tokens] as JWK[] });
   for (const { text } of tokens) {
@@ -27,6 +27,7 @@ async function demandSigned(service: Deployment): Promise<void> {
       );
     });
   }
+  return tokens;
 }
 
 /** The text of a token and of its decoded segments, in lower case. */
@@ -89,8 +90,7 @@ export const keysChecks: readonly Check[] = [
   {
     title: 'A token that is a JWS verifies with these keys, and its exp is offline_until',
     run: async (service) => {
-      await demandSigned(service);
-      for (const { claims, answer } of await jwsTokens(service)) {
+      for (const { claims, answer } of await signedTokens(service)) {
         const [exp, until] = [at(claims, 'exp'), Date.parse(String(at(answer, 'offline_until'))) / 1000];
         demand(exp === until, `exp is ${formatValue(exp)}, offline_until ${formatValue(until)}.`);
       }
