@@ -21,7 +21,7 @@ const texts = messages.machines;
 
 interface Props {
   readonly rows: readonly Activation[];
-  /** Whether the rows are those that a filter finds. */
+  /** Whether a filter limits the rows. */
   readonly isFiltered: boolean;
   /** The name of a machine among all those of the license. */
   readonly nameOf: (activation: Activation) => string;

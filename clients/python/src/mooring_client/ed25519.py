@@ -28,7 +28,7 @@ _NEUTRAL: Point = (0, 1, 1, 0)
 
 
 def verify(public_key: bytes, message: bytes, signature: bytes) -> bool:
-    """Whether the signature is valid for the message. The key must be one that `is_public_key` accepts; this is not checked again."""
+    """Whether the signature is valid for the message. The key must be one that `is_public_key` accepts: it is not checked again."""
     return _backend(public_key, message, signature)
 
 
