@@ -1,6 +1,6 @@
 import { isObject } from '../core/json-object.js';
 
-/** Messages by name, as in the file of a language. */
+/** Messages by name, as in the file of a language; or the forms of one message by plural category (`isForms`). */
 interface Tree {
   readonly [name: string]: string | Tree;
 }
@@ -51,8 +51,9 @@ function completeTree(fallback: Tree, given: unknown, path: string, findings: Fi
 function completeMessage(fallback: string | Tree, given: unknown, path: string, findings: Findings) {
   const { problems, mayLack } = findings;
   if (typeof fallback !== 'string' && !isForms(fallback)) {
-    if (given !== undefined && !isObject(given)) problems.push(`${path} must be an object`);
-    return completeTree(fallback, given, `${path}.`, findings);
+    if (given === undefined || isObject(given)) return completeTree(fallback, given, `${path}.`, findings);
+    problems.push(`${path} must be an object`);
+    return fallback;
   }
   if (given === undefined && mayLack) return fallback;
   const problem = given === undefined ? 'is missing' : problemOf(fallback, given);
