@@ -76,7 +76,7 @@ export const AREAS = {
   },
   telemetry: {
     minimum: 95,
-    mutate: ['src/telemetry/{personal-data,text-readings,value-rules}.ts'],
+    mutate: ['src/telemetry/{personal-data,decoded-forms,value-rules}.ts'],
     tests: [
       ...tests('docs/privacy', 'telemetry/disguises', 'telemetry/members', 'telemetry/personal'),
       ...tests('telemetry/properties'),

@@ -33,11 +33,11 @@ export function packageFiles() {
   )
     .filter(({ path }) => !UNUSED.test(path))
     .toSorted((a, b) => (a.path < b.path ? -1 : 1))
-    .map(({ from, path }) => describe(path, readFileSync(join(root, from))));
+    .map(({ from, path }) => installedFile(path, readFileSync(join(root, from))));
 }
 
 /** Describes a file of an installation by its path and content. */
-export function describe(path, content) {
+export function installedFile(path, content) {
   return { path, content, mode: EXECUTABLE.test(path) ? 0o755 : 0o644, mtime: timeFor(content) };
 }
 

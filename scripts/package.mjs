@@ -1,11 +1,12 @@
 // npm run package [-- DIR]: makes mooring-VERSION.tar.gz, the archive that is installed in production, in DIR (by default the
 // current folder). It has no compiler, test tool, browser, database or Node. The same sources give the same bytes on any machine
-// with the same version of Node, which determines the exports of the built-in modules and the compression.
+// with the same version of Node: the bundle contains the names that its `node:http` and `node:https` export (bundle.mjs), and its
+// zlib compresses the archive.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { describe, packageFiles } from './package-files.mjs';
+import { installedFile, packageFiles } from './package-files.mjs';
 import {
   command,
   ensureBundled,
@@ -24,7 +25,7 @@ await command(async () => {
   await ensureWebBuilt();
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const folder = `mooring-${version}`;
-  const files = [...packageFiles(), describe('sbom.cdx.json', await billOfMaterials())];
+  const files = [...packageFiles(), installedFile('sbom.cdx.json', await billOfMaterials())];
   const archive = gzipSync(ustar(files.map((file) => ({ ...file, path: `${folder}/${file.path}` }))));
   // RFC 1952: the system is unknown. `gzipSync` names the one on which it runs.
   archive[9] = 255;

@@ -7,7 +7,7 @@ import { checkAnswers } from '../load/checks.mjs';
  * @returns the servers, and the etag of the manifest
  */
 export async function startServers(processes, data) {
-  const settings = { ...data.settings, CONSTANT_BODY: data.manifest };
+  const settings = { ...data.settings, MANIFEST_BODY: data.manifest };
   const servers = [
     await processes.startService(data.settings),
     await processes.startComparisonServer('plain', 'plain.mjs', settings),

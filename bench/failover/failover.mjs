@@ -156,7 +156,7 @@ stopped (SIGSTOP), so that it hangs and later continues as a primary.
 | --- | ---: | --- |
 | acknowledged writes lost: 0 | ${lost} of ${formatCount(acknowledged)} | ${reachedOrMissed(lost === 0)} |
 | first write after at most ${formatTime(MAX_FIRST_WRITE_MS)} | ${formatTime(slowest)} | ${reachedOrMissed(slowest <= MAX_FIRST_WRITE_MS)} |
-| wrong stops and other wrong answers: 0 | ${wrong} of ${formatCount(answers.length)} | ${reachedOrMissed(wrong === 0)} |
+| answers that stop the application, and other wrong answers: 0 | ${wrong} of ${formatCount(answers.length)} | ${reachedOrMissed(wrong === 0)} |
 
 ${table([['the primary is', 'promotion after', 'first write after', 'heartbeats confirmed meanwhile'], ...rows])}
 

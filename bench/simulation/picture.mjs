@@ -12,7 +12,7 @@ const QUANTILES = [
   ['p90', 0.9],
   ['p50', 0.5],
 ];
-/** The colours of the phases. */
+/** The CSS colour of each phase; that of all others (`refunds`, `releases`) is `other`. */
 const SHADES = {
   'service killed': 'outage',
   'database killed': 'outage',
@@ -25,10 +25,10 @@ const TICKS = [1, 10, 100, 1_000, 10_000];
 
 const STYLE = `
   svg { --background: #ffffff; --ink: #1f2933; --soft: #66727f; --grid: #e3e8ee; --p50: #2a78c8; --p90: #7a5fd0; --p99: #d6457e;
-    --outage: #d64545; --reconnection: #e39a1f; --update: #3f9b63; --wave: #66727f; --answered: #8ba6c1;
+    --outage: #d64545; --reconnection: #e39a1f; --update: #3f9b63; --other: #66727f; --answered: #8ba6c1;
     --refused: #e39a1f; --unanswered: #d64545; }
   @media (prefers-color-scheme: dark) { svg { --background: #12171d; --ink: #e6ebf0; --soft: #93a1b0; --grid: #2a333d;
-    --p50: #6cb0f5; --p90: #b09df5; --p99: #f583ad; --outage: #f07070; --reconnection: #f0b750; --update: #6cc98f; --wave: #93a1b0;
+    --p50: #6cb0f5; --p90: #b09df5; --p99: #f583ad; --outage: #f07070; --reconnection: #f0b750; --update: #6cc98f; --other: #93a1b0;
     --answered: #4d6780; --refused: #f0b750; --unanswered: #f07070; } }
   text { font: 13px system-ui, -apple-system, 'Segoe UI', sans-serif; fill: var(--soft) }
   .title { font-size: 20px; font-weight: 600; fill: var(--ink) } .head { font-weight: 600; fill: var(--ink) }
@@ -56,7 +56,7 @@ ${requestBars(counters, x)}
 }
 
 function drawPhase({ name, from, to }, x) {
-  const colour = SHADES[name] ?? 'wave';
+  const colour = SHADES[name] ?? 'other';
   const width = Math.max(x(to) - x(from), 3);
   // The name of an outage ends at its right border, because the name of the reconnection begins there.
   const [at, anchor] = colour === 'outage' ? [x(to) - 3, 'end'] : [x(from) + 3, 'start'];

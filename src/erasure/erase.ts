@@ -30,9 +30,9 @@ export const licenseTimeOfReturn = (now: string) =>
   timeOfReturn('coalesce(l.email_since, l.created_at)', now);
 
 /**
- * An SQL condition for a purchase `p` of PURCHASE_IDS_BY_EMAIL: it is erased with the address ($1). It is not erased if its row has
- * another address that also has a license of the purchase, because this buyer is another person. Another address without such a
- * license is removed with the purchase, because it may be a former address of the same person.
+ * An SQL condition for a purchase `p` of PURCHASE_IDS_BY_EMAIL: the erasure of the address ($1) removes the address of its row. It
+ * is false only if the row has another address and a license of the purchase has the same one: then the buyer is another person.
+ * Without such a license, another address may be a former one of the erased person.
  */
 const IS_ERASED_PURCHASE =
   'not exists (select 1 from license where purchase_id = p.id and email = p.email and email <> $1)';
@@ -49,7 +49,7 @@ export async function lockPersonalData(manager: EntityManager, email: string, at
       `select id from purchase where id in (${PURCHASE_IDS_BY_EMAIL}) order by id for update`,
       [email],
     );
-    // A license bought between the two statements is not erased, because its purchase is not in this list.
+    // A license bought between the two statements is not in this list, because its purchase is not.
     const licenses = await queryIds(
       manager,
       `select id from license where email = $1 and (purchase_id is null or purchase_id = any($2))
@@ -138,7 +138,7 @@ export async function erasePersonalData(
   );
   // The update above locks the activations, so a concurrent release request is stored before this, or finds them ended.
   await execute(manager, 'delete from release_request where activation_id = any($1)', [activations]);
-  // The triggers that record the events `license.ended` and `license.erased` take this time.
+  // The event `license.erased` takes this time; `license.ended` takes `ended_at`, which the next statement sets.
   await setEventTime(manager, at);
   await execute(
     manager,
@@ -178,7 +178,10 @@ async function readRetentionEnd(
   return (await queryOne<RetentionEnd>(manager, retentionEndSql('id = any($1)'), values)).until;
 }
 
-/** Returns the last day (`YYYY-MM-DD`) on which any purchase is kept that is erased with an address; null without purchases. */
+/**
+ * Returns the last day (`YYYY-MM-DD`) on which any purchase is kept that the erasure of an address concerns. The row of the
+ * purchase loses the address, and is kept for the tax retention. Null without purchases.
+ */
 export async function readRetentionEndByEmail(
   database: DataSource,
   email: string,

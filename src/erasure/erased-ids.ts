@@ -25,8 +25,9 @@ export const toRequestIds = (blocks: readonly ErasedIds[]): string[] =>
   blocks.flatMap(({ erasure_request }) => erasure_request);
 
 /**
- * Whether a block that names a purchase is about the address with this keyed hash: a purchase of several licenses may have other
- * holders. A block of a version before docs/decisions/0024 has no address, and is taken to be about every address.
+ * Whether a block was written for the erasure of the address with this keyed hash. That it names a purchase does not show this,
+ * because the licenses of one purchase may have different holders. A block of a version before docs/decisions/0024 has no address,
+ * and is taken to be about every address.
  */
 export const isAboutAddress = ({ address }: ErasedIds, hash: string): boolean =>
   address === undefined || address === hash;

@@ -6,8 +6,8 @@ import { blocksById, isAboutAddress, toRequestIds, type ErasedIds } from './eras
 /**
  * Removes erased personal data that a restored backup contains again. A license that got its address after the erasure is not
  * changed, and neither is a purchase that got another address after it; a purchase with the erased address always loses it. If the
- * tombstone file names a purchase but not its license, and both have the same address again, the
- * license belonged to another holder when the erasure ran: its restored address is removed, and the license stays valid.
+ * tombstone file names a purchase but not its license, the license had another holder when the erasure ran. If the backup gives
+ * this license the erased address of the purchase again, the address is removed, and the license stays valid.
  */
 export async function reapplyErasures(
   manager: EntityManager,
@@ -46,7 +46,8 @@ export async function reapplyErasures(
  * Locks the purchases that contain erased personal data again: the erased address, or another address that is older than the
  * erasure, because that may be an earlier address of the erased person. Two things show that another address is newer: this
  * database knows the erasure (`isKnown`), which had emptied the row, so the address was written afterwards; or a license of the
- * purchase got the address after the erasure. A newer address belongs to another holder, whose import `wasErasedFor` permits.
+ * purchase got the address after the erasure. A newer address belongs to another holder: a license import may store one
+ * (`wasErasedFor` is false for it).
  */
 async function lockRestoredPurchases(
   manager: EntityManager,

@@ -26,7 +26,10 @@ export function licenseKeyHash(canonical: string): Buffer {
   return hash('sha256', canonical, 'buffer');
 }
 
-/** Returns the last two symbols of a key, by which people distinguish keys; 65 bits remain secret. */
+/**
+ * Returns the last two symbols of a key, by which people distinguish keys: the last secret symbol, and the check symbol of the
+ * fifteen secret ones. They reveal 10 of the 75 secret bits.
+ */
 export function licenseKeyHint(canonical: string): string {
   return canonical.slice(-2);
 }

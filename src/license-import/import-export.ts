@@ -87,7 +87,8 @@ class Importer<Row extends SourceRow> {
         `this key is already in ${earlier.place}, with another address or transaction`,
       );
     if (earlier && !earlier.isRaised) return this.#counter.count('repeated');
-    // In a file to which a later export was appended, only the later row has a refund, so it replaces the row that still waits.
+    // If a later export was appended to the file, a refund may be only in the later row. So this row replaces the earlier one, if
+    // the earlier one still waits for its batch.
     const waiting = earlier ? this.#waiting.findIndex((each) => each.license.id === license.id) : -1;
     if (waiting >= 0) {
       this.#waiting[waiting] = { ...this.#waiting[waiting]!, row, license };

@@ -203,7 +203,7 @@ class LicenseWriter {
     const takenKeys = hasNoFaults
       ? [
           ...(await queryRows<TakenKey>(this.manager, INSERT_LICENSES, [hashes, ...values, this.at])),
-          // In a statement of its own, because the one before does not see a replacement that it waited for.
+          // In a separate statement: the snapshot of the one before is older than a replacement for whose commit it waited.
           ...(await queryRows<TakenKey>(this.manager, FIND_REPLACED_KEYS, [hashes])),
         ]
       : await queryRows<TakenKey>(this.manager, FIND_TAKEN_KEYS, [hashes]);

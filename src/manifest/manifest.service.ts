@@ -45,9 +45,9 @@ export class ManifestService implements OnModuleInit, OnApplicationBootstrap, Be
   #live: LiveManifest | null = null;
   /** Undefined before and after the time in which the service polls. */
   #timer: NodeJS.Timeout | undefined;
-  // Calls that arrive together, or while a refresh is running, share the next refresh, so each caller sees what was
-  // published before its call. All queued calls share one refresh (`Infinity`), and one refresh runs at a time (1). A
-  // batch must return one result for each call: it returns the calls themselves, which are null.
+  // A call joins the next refresh that begins, never a running one, so its caller sees what was published before the call. One
+  // refresh serves any number of calls (`Infinity`), and one runs at a time (`1`). A batch must return one result for each call: it
+  // returns the calls themselves, which are null.
   readonly #refreshes = new Batch<null, null>(
     (calls) => this.readNewerManifests().then(() => calls),
     Infinity,

@@ -88,6 +88,7 @@ export class RetentionService {
     asOf: Date,
     { onProgress }: RunOptions,
   ): Promise<RetentionReport> {
+    // `telemetry_waiting` is a view of both inboxes (src/telemetry/inbox.ts).
     const sql = 'select count(*)::integer as rows from telemetry_waiting where received_on < $1';
     const inbox = await queryOne<{ rows: number }>(runner, sql, [utcDay(asOf)]);
     const steps = new StepRunner();
@@ -124,7 +125,7 @@ export class RetentionService {
     const endedActivationCount = await steps.run('activation', () =>
       endActivations(runner, minDate(asOf, now), now),
     );
-    // The oldest day that remains in each table, which `/privacy/data` shows. A day after `asOf`, such as that of an expiry, is
+    // The oldest day that remains in each table, which `/privacy/data` shows. A day later than `asOf`, such as a future expiry, is
     // left out.
     const oldest: Record<string, string> = {};
     const deleted = await this.forEachRule(steps, onProgress, async (rule) => {

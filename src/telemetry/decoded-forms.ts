@@ -27,14 +27,14 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** Returns a text and its form after each decoding, or null if it cannot be decoded completely (docs/decisions/0026). */
-export function readingsOf(value: string): string[] | null {
+export function decodedFormsOf(value: string): string[] | null {
   if (PLAIN_TEXT.test(value)) return [value];
-  const readings = [value];
+  const forms = [value];
   for (let last = value; ;) {
     const next = decode(last);
-    if (next === last) return UNREADABLE.test(last) ? null : readings;
-    if (readings.length > MAX_DECODINGS) return null;
-    readings.push((last = next));
+    if (next === last) return UNREADABLE.test(last) ? null : forms;
+    if (forms.length > MAX_DECODINGS) return null;
+    forms.push((last = next));
   }
 }
 

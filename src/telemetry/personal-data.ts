@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { readingsOf } from './text-readings.js';
+import { decodedFormsOf } from './decoded-forms.js';
 
 /** MAC addresses with separators between bytes, or between groups of four digits. Groups of four must have a decimal digit. */
 const MAC_ADDRESSES = [
@@ -104,8 +104,8 @@ export function frameLooksPersonal(value: string): boolean {
  * @param mayContainVersion true if `1.2.3.4` is a version in this field, not an IP address
  */
 export function looksPersonal(value: string, { mayContainVersion = false } = {}): boolean {
-  const readings = readingsOf(value);
-  return readings === null || readings.some((reading) => isPersonal(reading, mayContainVersion));
+  const forms = decodedFormsOf(value);
+  return forms === null || forms.some((form) => isPersonal(form, mayContainVersion));
 }
 
 function isPersonal(value: string, mayContainVersion: boolean): boolean {

@@ -15,6 +15,7 @@ const service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '2'
 beforeEach(() => service.clock.set(NOW));
 
 const newEmail = () => `${randomUUID()}@example.com`;
+/** `GET /licenses` returns the same, but answers 401 without a session. */
 const readLicenses = async (from: Browser) => (await from.call('GET', '/session')).json;
 
 describe('GET session', () => {

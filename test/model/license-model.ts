@@ -146,8 +146,8 @@ export const selfReleasesLeft = (license: License, now: number) =>
       !isOfFormerHolder(license, activation),
   ).length;
 
-/** A time as responses show it. */
-export const inSeconds = (at: number): number => Math.floor(at / 1000) * 1000;
+/** Rounds a time in milliseconds down to a whole second, as in responses. */
+export const toWholeSecond = (at: number): number => Math.floor(at / 1000) * 1000;
 
 /** Whether an activation had already ended when the license got its present address. */
 export const isOfFormerHolder = ({ email_since }: License, { ended }: Activation): boolean =>

@@ -7,7 +7,7 @@ import {
   RETENTION_RULES,
   findRefusal,
   refusedOutcome,
-  inSeconds,
+  toWholeSecond,
   isOfFormerHolder,
   selfReleasesLeft,
   statusOf,
@@ -288,7 +288,7 @@ const openRequestOf = ({ requests }: Activation) => requests.find(({ decision })
 /** Ends an activation, unless it has ended already. @returns the response, which says how and when it ended */
 function endAsReleased(activation: Activation, now: number): Outcome {
   endActivation(activation, now, 'released');
-  return { result: '200', state: activation.ended!.reason, ended_at: inSeconds(activation.ended!.at) };
+  return { result: '200', state: activation.ended!.reason, ended_at: toWholeSecond(activation.ended!.at) };
 }
 
 /** Returns the refusal of a request from a session of this address, if the license does not belong to it. */

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Answer } from '../support/harness.js';
 import {
   activeOf,
-  inSeconds,
+  toWholeSecond,
   isOfFormerHolder,
   purchaseState,
   findRefusal,
@@ -110,7 +110,7 @@ const expectedActivation = ({ id, hostname_hint, app_version, activated_at, ende
   app_version,
   activated_at,
   state: ended?.reason ?? 'active',
-  ended_at: ended && inSeconds(ended.at),
+  ended_at: ended && toWholeSecond(ended.at),
   ended_reason: ended?.reason ?? null,
 });
 
@@ -123,7 +123,7 @@ export function expectedViews(
   const staff = licenses.map((license) => {
     if (!license.is_issued || license.is_deleted) return null;
     const requests = license.activations.flatMap(({ id, requests: all }) =>
-      all.map(({ at, ...decided }) => ({ activation_id: id, at: inSeconds(at), ...decided })),
+      all.map(({ at, ...decided }) => ({ activation_id: id, at: toWholeSecond(at), ...decided })),
     );
     const { email, staff_status } = license;
     const activations = sortActivations(license.activations).map(expectedActivation);
@@ -147,7 +147,7 @@ export function expectedViews(
           : activation.requests.find(({ decision }) => decision === null);
         return {
           ...expectedActivation(activation),
-          release_requested_at: open ? inSeconds(open.at) : null,
+          release_requested_at: open ? toWholeSecond(open.at) : null,
           release_declined_at: activation.ended ? null : lastDeclineAt(license, activation),
         };
       });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { frameLooksPersonal, looksPersonal } from '../../src/telemetry/personal-data.js';
 import { readTelemetry, TELEMETRY_FIELDS, TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
-import { readingsOf } from '../../src/telemetry/text-readings.js';
+import { decodedFormsOf } from '../../src/telemetry/decoded-forms.js';
 
 /* For each part of each pattern in src/telemetry/personal-data.ts there is a text here that no other pattern recognizes. */
 
@@ -150,13 +150,13 @@ test.each([
   ['a\u3002b', 'a.b'],
   ['a\u2236b', 'a:b'],
   ...Object.entries(ENTITIES).map(([name, sign]) => [`a&${name};b`, `a${sign}b`]),
-])('%s is decoded to %s', (text, read) => expect(readingsOf(text!)?.at(-1)).toBe(read));
+])('%s is decoded to %s', (text, read) => expect(decodedFormsOf(text!)?.at(-1)).toBe(read));
 
 test('a text is decoded five times at most, and one that is still encoded then cannot be read', () => {
   const encoded = (times: number) => `a%${'25'.repeat(times - 1)}41`;
-  expect(readingsOf(encoded(5))).toHaveLength(6);
-  expect(readingsOf(encoded(5))?.at(-1)).toBe('aA');
-  expect(readingsOf(encoded(6))).toBeNull();
+  expect(decodedFormsOf(encoded(5))).toHaveLength(6);
+  expect(decodedFormsOf(encoded(5))?.at(-1)).toBe('aA');
+  expect(decodedFormsOf(encoded(6))).toBeNull();
 });
 
 test.each<[member: string, value: unknown, isKept: boolean]>([

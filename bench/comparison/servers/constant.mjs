@@ -4,7 +4,7 @@ import Fastify from 'fastify';
 const CACHE_CONTROL = 'public, max-age=300, stale-if-error=86400';
 
 export async function listen() {
-  const body = process.env.CONSTANT_BODY;
+  const body = process.env.MANIFEST_BODY;
   const etag = `"${'0'.repeat(43)}"`;
   const fastify = Fastify();
   fastify.get('/v1/manifest', (request, reply) => {

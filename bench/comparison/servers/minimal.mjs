@@ -1,6 +1,6 @@
-// The "minimal" server: the least that a heartbeat needs with Fastify, and that the manifest needs without it. It reads
-// activations, checks tokens, signs, stores telemetry and prepares the manifest's responses with the service's own functions, and
-// has nothing else: no Nest, log, deadline, load shedding or removal of headers.
+// The "minimal" server: it answers heartbeats with Fastify, and the manifest before Fastify, by the least code that is needed. It
+// reads activations, checks tokens, signs, stores telemetry and prepares the manifest's responses with the service's own functions,
+// and has nothing else: no Nest, log, deadline, load shedding or removal of headers.
 import pg from 'pg';
 import { Clock } from '../../../src/core/clock.js';
 import { AppLogger } from '../../../src/core/logger.js';
@@ -38,7 +38,7 @@ async function heartbeat({ token, app_version, telemetry }) {
   return { ...answer, telemetry: await store.store(telemetry, TELEMETRY_TIMEOUT_MS) };
 }
 
-const manifests = new ManifestResponses({ live: { body: process.env.CONSTANT_BODY } });
+const manifests = new ManifestResponses({ live: { body: process.env.MANIFEST_BODY } });
 
 function answerManifest(request, response) {
   if (request.url !== MANIFEST_PATH) return false;

@@ -57,6 +57,8 @@ def activate(client: MooringClient, options: argparse.Namespace) -> Status:
         print(f"refused: {problem.detail}")
         for error in problem.errors:
             print(f"  {error.pointer}: {error.detail}")
+        # At the machine limit the client repeats the activation while the user releases a machine. This example ends at once; an
+        # application with a window omits the next line.
         client.waiting_activation.cancel()
     except ServiceUnreachable as error:
         print(f"no answer ({error.reason}); this computer's license is unchanged")

@@ -59,7 +59,7 @@ async function readServed(published: Published): Promise<string | null> {
   const isPrevious = manifestDigest(signed) === content.previous;
   const { sequence } = isPrevious ? parseSigned(signed) : verifyServed(document, url, trusted);
   if (sequence > content.sequence)
-    return `serves the manifest of sequence ${sequence}, above ${content.sequence}. Either another publisher has published since, or this address has the manifests of another installation or from before the database was lost: clients that have seen sequence ${sequence} refuse a lower one.`;
+    return `serves the manifest of sequence ${sequence}, above ${content.sequence}. Another publisher has published since, this address serves another installation, or a cache still has a manifest of a database that was lost. Clients that have seen sequence ${sequence} refuse a lower one.`;
   if (sequence < content.sequence) return stillServes(`the manifest of sequence ${sequence}`, published);
   if (signed === published.signed) return null;
   throw new CommandError(

@@ -154,7 +154,8 @@ async function prepare(textToSign: string, file: string, command: Command): Prom
   await writeNew(file, textToSign);
   const text = [
     `The bytes to sign are in ${file}. Sign them unchanged (Ed25519, not hashed before), then:`,
-    `  mooring manifest sign --prepared ${file} --attach SIGNATURE --public-key X --out manifest.json`,
+    `  mooring manifest sign --prepared ${file} --attach SIGNATURE_FILE --out manifest.json`,
+    'If MANIFEST_PUBLIC_KEYS lacks the key, add --public-key with the member x of its JWK.',
   ];
   print(command, { file, bytes: Buffer.byteLength(textToSign) }, text.join('\n'));
 }

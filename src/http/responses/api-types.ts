@@ -178,7 +178,7 @@ export interface EventBacklog {
   readonly given_up: number;
   /** The largest number of failed attempts of a waiting event. */
   readonly attempts: number;
-  /** Why the last attempt failed; null if no event is failing or given up. */
+  /** Why the newest failing event is not delivered, or else the newest that was given up; null if there is none. */
   readonly reason: string | null;
   readonly oldest_waiting: string | null;
 }

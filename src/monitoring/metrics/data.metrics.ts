@@ -84,7 +84,7 @@ export class DataMetrics implements MetricsSource {
     );
     registry.gauge(
       'mooring_licenses_without_address',
-      'Licenses that have not ended, and whose address was erased again after a restore.',
+      'Licenses that have not ended and lost an erased address of a former holder after a restore.',
       () => this.#state?.erasures.licenses_without_address,
     );
     registry.gauge(

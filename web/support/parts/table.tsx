@@ -6,7 +6,7 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChild;
   /** Whether its cells are the headers of the rows. */
   readonly isRowHeader?: boolean;
-  /** The accessible name of the row header, if the cell contains more than its name. */
+  /** The accessible name of the row header, if its cell contains more than the name of the row. */
   readonly rowName?: (row: Row) => string;
   readonly isNumber?: boolean;
   /** A class of its header, with which the style sheet sets the width of the column; not used with `isNumber`. */

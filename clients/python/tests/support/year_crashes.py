@@ -8,11 +8,11 @@ from .computer import Attempt
 
 
 class Crashes:
-    """Checks that no signature is sent again after a confirmed heartbeat with it, or after the user has opted out."""
+    """Checks that no crash signature is sent again after a confirmed heartbeat with it, or after the user has opted out."""
 
     def __init__(self) -> None:
         self.sent = 0
-        """The number of heartbeats with a signature."""
+        """The number of heartbeats with a crash signature."""
         self._count = 0
         self._since_opt_out: List[str] = []
         # Labels of signatures that a confirmed heartbeat had, or that an opt-out has deleted.
