@@ -1,7 +1,8 @@
 import { expect } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
+import { DataSource } from 'typeorm';
+import { Sessions } from '../../src/http/sessions/sessions.js';
 import type { Service } from '../support/harness.js';
-import { codeAfter } from '../license-portal/harness.js';
 import { pageOf, type TestBrowser } from './browser.js';
 import type { HolderCredentials } from './steps.js';
 
@@ -19,7 +20,7 @@ export async function openByKey(
   return page;
 }
 
-/** Opens the portal for a holder who signed in by a mailed code, without the form. */
+/** Opens the portal for a holder who signed in by a mailed code, without the form and the mail. */
 export async function openByCode(
   at: Page | TestBrowser,
   origin: string,
@@ -34,23 +35,22 @@ export async function openByCode(
 }
 
 /** Signs the browser of this page in by license key, as another tab would. */
-export const signInByKey = (page: Page, origin: string, { email, license_key }: HolderCredentials) =>
-  send(page, origin, 'session', { email, license_key });
+export async function signInByKey(page: Page, origin: string, license: HolderCredentials): Promise<void> {
+  const data = { email: license.email, license_key: license.license_key };
+  const answer = await page.request.post(`${origin}/portal/api/session`, { data, headers: { origin } });
+  expect(answer.ok()).toBe(true);
+}
 
-/** Signs the browser of this page in by a mailed code, as another tab would. */
+/** Signs the browser of this page in as a mailed code does, without a mail. */
 export async function signInByCode(
   page: Page,
   origin: string,
   service: Service,
   email: string,
 ): Promise<void> {
-  const code = await codeAfter(service, email, () => send(page, origin, 'session/code', { email }));
-  await send(page, origin, 'session', { email, code });
-}
-
-async function send(page: Page, origin: string, path: string, data: object): Promise<void> {
-  const answer = await page.request.post(`${origin}/portal/api/${path}`, { data, headers: { origin } });
-  expect(answer.ok()).toBe(true);
+  const value = await service.app.get(Sessions).begin(service.app.get(DataSource).manager, { email });
+  const cookie = { name: 'mooring_holder', value, url: origin, httpOnly: true, sameSite: 'Strict' } as const;
+  await page.context().addCookies([cookie]);
 }
 
 /** The main heading that the portal shows to a signed-in holder. */
