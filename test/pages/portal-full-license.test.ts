@@ -106,7 +106,6 @@ test('from a full license to a running application: four clicks and one code', a
     const code = await codeAfter(service, license.email, () => click('Mail me a code'));
     await expectText(page, `A code is on its way to ${license.email[0]}…@example.com.`);
     await expectFocus(page.getByLabel('Code', { exact: true }));
-    await browser.expectAccessibleLayout(page);
     await page.keyboard.type(code);
     await headline(page).waitFor();
     await expectFocus(page.getByRole('heading', { name: /^License key ending in/ }));
@@ -129,32 +128,6 @@ test('from a full license to a running application: four clicks and one code', a
   });
 });
 
-test('without a self-release left: the holder asks support with a reason, support releases the machine, and the application runs', async () => {
-  await withRefusedApplication(async (application, license) => {
-    await insertSelfRelease(service, license.license_id);
-    const page = await browser.openPage(origin, { path: application.releaseUrl });
-    const mail = () => page.getByRole('button', { name: 'Mail me a code' }).click();
-    const code = await codeAfter(service, license.email, mail);
-    await page.getByLabel('Code', { exact: true }).fill(code);
-    await expectText(page.getByRole('status'), 'Ask support to release the machine');
-    await page.getByRole('button', { name: 'Ask support to release Old Mac' }).click();
-    await page.getByLabel('Reason').fill('The old one broke.');
-    await page.getByRole('button', { name: 'Send to support' }).click();
-    await expectText(machineRow(page, 'Old Mac'), 'Asked on 20 November');
-    await expectText(page.getByRole('status'), 'Support has your request.');
-    const [request] = await service.sql<{ id: string; reason: string }>(
-      'select id, reason from release_request where activation_id = $1',
-      [license.activation_id],
-    );
-    expect(request!.reason).toBe('The old one broke.');
-    const audit = { actor: 'support@example.com', reason: 'Broken.' };
-    await service.app.get(ReleaseDecisions).decide(request!.id, 'release', audit);
-    await application.untilRunning();
-    await focusWindow(page);
-    await expectText(page.getByRole('status'), 'Done: your license is active on New Mac.');
-  });
-});
-
 test('without a self-release left, by keyboard and in German: after support declines, the application is refused again, and the holder asks support again', async () => {
   await withRefusedApplication(async (application, license) => {
     await insertSelfRelease(service, license.license_id);
@@ -167,22 +140,24 @@ test('without a self-release left, by keyboard and in German: after support decl
       await press('Support um Freigabe bitten Old Mac');
       await expectFocus(page.getByLabel('Grund'));
       await page.keyboard.type(reason);
-      await browser.expectAccessibleLayout(page);
       await press('An den Support senden');
       await expectToast(page, 'Der Support wurde gefragt.');
       await expectFocus(machineRow(page, 'Old Mac').getByRole('cell').last());
       await expectText(machineRow(page, 'Old Mac'), 'Angefragt am 20. November');
-      await browser.expectAccessibleLayout(page);
+      await expectText(page.getByRole('status'), 'Der Support hat Ihre Anfrage.');
     };
     const firstUrl = application.releaseUrl;
     await page.goto(firstUrl);
+    await page.getByRole('heading', { name: 'Alle Geräte Ihrer Lizenz sind in Verwendung' }).waitFor();
+    await browser.expectAccessibleLayout(page);
     const code = await codeAfter(service, license.email, () => press('Code per E-Mail senden'));
     await expectFocus(page.getByLabel('Code', { exact: true }));
     await page.keyboard.type(code);
     await expectText(page.getByRole('status'), 'Bitten Sie den Support, das Gerät freizugeben');
-    await browser.expectAccessibleLayout(page);
     await askSupport('Das alte ist defekt.');
-    await decideRequest(license.activation_id, 'decline', 'Bitte rufen Sie uns an.');
+    expect(await decideRequest(license.activation_id, 'decline', 'Bitte rufen Sie uns an.')).toBe(
+      'Das alte ist defekt.',
+    );
     await application.clickActivate(license);
     expect(application.releaseUrl).not.toBe(firstUrl);
     await page.goto(application.releaseUrl);
@@ -193,18 +168,18 @@ test('without a self-release left, by keyboard and in German: after support decl
     await application.untilRunning();
     await focusWindow(page);
     await expectText(page.getByRole('status'), 'Fertig: Ihre Lizenz ist auf New Mac aktiv.');
-    await browser.expectAccessibleLayout(page);
   });
 });
 
-/** Decides the newest release request for a machine, as support does. */
+/** Decides the newest release request for a machine, as support does. @returns the reason of the holder */
 async function decideRequest(activationId: string, decision: 'decline' | 'release', reason: string) {
-  const [request] = await service.sql<{ id: string }>(
-    'select id from release_request where activation_id = $1 order by asked_at desc limit 1',
+  const [request] = await service.sql<{ id: string; reason: string }>(
+    'select id, reason from release_request where activation_id = $1 order by asked_at desc limit 1',
     [activationId],
   );
   const audit = { actor: 'support@example.com', reason };
   await service.app.get(ReleaseDecisions).decide(request!.id, decision, audit);
+  return request!.reason;
 }
 
 test('the whole way from a full license to a running application needs only the keyboard', async () => {
@@ -227,28 +202,6 @@ test('the whole way from a full license to a running application needs only the 
     await focusWindow(page);
     await expectText(page.getByRole('status'), 'Done: your license is active on New Mac.');
     await expectFocus(headline(page));
-  });
-});
-
-test('the way from a full license to a running application, in German', async () => {
-  await withRefusedApplication(async (application, license) => {
-    const page = await browser.openPage(origin, { locale: 'de-AT' });
-    const click = (name: string) => page.getByRole('button', { name, exact: true }).click();
-    await page.goto(application.releaseUrl);
-    await page.getByRole('heading', { name: 'Alle Geräte Ihrer Lizenz sind in Verwendung' }).waitFor();
-    await browser.expectAccessibleLayout(page);
-    const code = await codeAfter(service, license.email, () => click('Code per E-Mail senden'));
-    await page.getByLabel('Code', { exact: true }).fill(code);
-    await expectText(page, 'Geben Sie das Gerät frei, das Sie nicht mehr verwenden.');
-    await click('Freigeben Old Mac');
-    await browser.expectAccessibleLayout(page);
-    await click('Jetzt freigeben');
-    await expectToast(page, 'Das Gerät ist freigegeben. Sein Platz ist frei.');
-    await expectText(page, 'Ein Platz ist frei: Gehen Sie zurück zur Anwendung');
-    await application.untilRunning();
-    await focusWindow(page);
-    await expectText(page.getByRole('status'), 'Fertig: Ihre Lizenz ist auf New Mac aktiv.');
-    await browser.expectAccessibleLayout(page);
   });
 });
 
@@ -301,9 +254,11 @@ test('a page that stays open shows the license after its link has expired', asyn
 
 test('a link is also followed if the clock of the device is wrong by hours', async () => {
   const { json } = await service.activate(await issueFullLicense(), 'new');
+  const page = await browser.openPage(origin);
   for (const hours of [-12, 12]) {
-    const now = new Date(service.clock.now().getTime() + hours * 3_600_000).toISOString();
-    const page = await browser.openPage(origin, { now, path: json['release_url'] as string });
+    await page.goto('about:blank');
+    await page.clock.setFixedTime(service.clock.now().getTime() + hours * 3_600_000);
+    await page.goto(json['release_url'] as string);
     await page.getByRole('heading', { level: 1, name: 'All machines of your license are in use' }).waitFor();
   }
 });
@@ -316,28 +271,10 @@ test('a link that has expired says so and leads to the usual sign-in', async () 
   await page.getByRole('button', { name: 'Mail me a code' }).click();
   await expectText(page.getByRole('alert'), 'This link was good for 10 minutes and one sign-in.');
   await browser.expectAccessibleLayout(page);
+  expect(await page.locator('.button.primary').allTextContents()).toEqual(['Sign in another way']);
   await page.getByRole('button', { name: 'Sign in another way' }).click();
   await page.getByLabel('License key').waitFor();
   await expectFocus(page.getByRole('heading', { name: 'Where is my license active?' }));
-});
-
-test('after the sign-in the link shows the license in this browser, and elsewhere it leads to the usual sign-in', async () => {
-  const license = await issueFullLicense();
-  const { json } = await service.activate(license, 'new');
-  const link = json['release_url'] as string;
-  const page = await browser.openPage(origin, { path: link });
-  const mail = () => page.getByRole('button', { name: 'Mail me a code' }).click();
-  await page.getByLabel('Code', { exact: true }).fill(await codeAfter(service, license.email, mail));
-  await machineRow(page, 'Old Mac').waitFor();
-  await page.reload();
-  await machineRow(page, 'Old Mac').waitFor();
-
-  const elsewhere = await browser.openPage(origin, { path: link });
-  await elsewhere.getByRole('button', { name: 'Mail me a code' }).click();
-  await expectText(elsewhere.getByRole('alert'), 'This link was good for 10 minutes and one sign-in.');
-  expect(await elsewhere.locator('.button.primary').allTextContents()).toEqual(['Sign in another way']);
-  await elsewhere.getByRole('button', { name: 'Sign in another way' }).click();
-  await elsewhere.getByLabel('License key').waitFor();
 });
 
 test('after a sign-out the page offers the usual sign-in, because its link is used', async () => {
@@ -363,7 +300,7 @@ test('if the link expires while the code is awaited, another code cannot be mail
   await expectText(page.getByRole('alert'), 'This link was good for 10 minutes and one sign-in.');
 });
 
-test('while another machine uses the place that became free, the machine of the link still waits', async () => {
+test('while another machine uses the place that became free, the machine of the link still waits, and a further place is offered to it', async () => {
   await withRefusedApplication(async (application, license) => {
     await insertSelfRelease(service, license.license_id);
     const page = await openByKey(browser, origin, license, new URL(application.releaseUrl).hash);
@@ -375,14 +312,8 @@ test('while another machine uses the place that became free, the machine of the 
     await machineRow(page, 'Colleague').waitFor();
     await expectText(page.getByRole('status'), 'Waiting for a free place: New Mac (version 3.2.0)');
     expect(await page.getByText('Done: your license is active').count()).toBe(0);
-  });
-});
-
-test('after another machine was activated, a place that is still free is offered to the machine of the link', async () => {
-  await withRefusedApplication(async (application, license) => {
-    await service.sql('update license set machines_allowed = 3 where id = $1', [license.license_id]);
-    await activateMachine(service, license, 'Colleague');
-    const page = await openByKey(browser, origin, license, new URL(application.releaseUrl).hash);
+    await service.setLicense(license.license_id, { machines_allowed: 2 });
+    await focusWindow(page);
     await page.getByRole('heading', { name: 'A place is free: go back to the application' }).waitFor();
   });
 });
@@ -398,7 +329,6 @@ test('a link whose machine was activated since then does not ask to release a ma
   await machineRow(page, 'Old Mac').waitFor();
   await expectText(page.getByRole('status'), 'Done: your license is active on Old Mac.');
   expect(await page.getByText('Release the machine that you no longer use.').count()).toBe(0);
-  await browser.expectAccessibleLayout(page);
 });
 
 test('a holder who is signed in for another license is offered a code for this one, and can go back to the other one', async () => {
@@ -427,10 +357,13 @@ test('the link names the machine that waits, also one without a label or with a 
     await open(json['release_url'] as string);
     await waiting.waitFor();
     expect(await waiting.textContent()).toBe(`Waiting for a free place: ${name} (version 3.2.0)`);
-    await browser.expectAccessibleLayout(page);
   }
   // A link that the service did not make may have any text.
-  const forged = new URLSearchParams({ release: 'x', machine: `\u202e${'W'.repeat(300)}`, version: '1.0' });
+  const forged = new URLSearchParams({
+    release: hostile,
+    machine: `\u202e${'W'.repeat(300)}`,
+    version: '1.0',
+  });
   await open(`/portal/#${forged}`);
   await waiting.waitFor();
   expect(await waiting.textContent()).toBe(
@@ -439,16 +372,8 @@ test('the link names the machine that waits, also one without a label or with a 
   await browser.expectAccessibleLayout(page);
   forged.set('version', 'call 555');
   await open(`/portal/#${forged}`);
-  await page.getByRole('button', { name: 'Mail me a code' }).waitFor();
-  expect(await waiting.count()).toBe(0);
-  expect(await page.locator('main img').count()).toBe(0);
-});
-
-test('markup in the hash of the URL is not rendered', async () => {
-  const page = await browser.openPage(origin, {
-    path: '/portal/#release=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E',
-  });
   await page.getByRole('button', { name: 'Mail me a code' }).click();
   await expectText(page.getByRole('alert'), 'This link was good for 10 minutes and one sign-in.');
-  expect(await page.locator('img[src="x"]').count()).toBe(0);
+  expect(await waiting.count()).toBe(0);
+  expect(await page.locator('main img').count()).toBe(0);
 });
