@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
+import { ReleaseService } from '../../src/releases/release.service.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { focusWindow, headline, machineRow, openByCode, openByKey } from './portal-browser.js';
 import {
@@ -10,6 +11,7 @@ import {
   closeByEscape,
   expectApart,
   expectFocus,
+  expectToast,
   nextFrame,
 } from './steps.js';
 import { endRoute, holdNextAnswer, routeNext } from './routes.js';
@@ -18,10 +20,22 @@ import { startForBrowser } from './service.js';
 const { service, origin, browser } = await startForBrowser();
 
 let license: HolderCredentials;
+let activationId: string;
 beforeEach(async () => {
   license = await service.issue({ email: `${randomUUID()}@example.com` });
-  await activateMachine(service, license, 'Studio Mac');
+  activationId = await activateMachine(service, license, 'Studio Mac');
 });
+
+const releaseByStaff = () =>
+  service.app.get(ReleaseService).release(activationId, { actor: 'support@example.com', reason: 'Sold.' });
+
+/** Returns to the page, and waits until it has received the data again. */
+async function returnTo(page: Page): Promise<void> {
+  const answer = page.waitForResponse('**/portal/api/session');
+  await focusWindow(page);
+  await (await answer).finished();
+  await nextFrame(page);
+}
 
 /** Types the reason of a release request, and sends it after the end of the session, so that it is refused. */
 async function sendAfterSessionEnd(page: Page): Promise<void> {
@@ -136,12 +150,9 @@ test('while a person signs in again, neither Escape nor a button closes the dial
   await again.waitFor({ state: 'detached' });
 });
 
-test('after a sign-out in another tab, a sign-out in this tab succeeds too', async () => {
+test('after the end of the session, a sign-out succeeds too', async () => {
   const page = await openByKey(browser, origin, license);
-  const other = await page.context().newPage();
-  await other.goto('/portal/');
-  await other.getByRole('button', { name: 'Sign out' }).click();
-  await other.getByLabel('License key').waitFor();
+  await service.sql('delete from session');
   await page.getByRole('button', { name: 'Sign out' }).click();
   await expectAnnounced(page, 'You are signed out.');
 });
@@ -165,7 +176,7 @@ test('while the service is unavailable the typed text stays, and can be sent aft
   expect(await readSentReasons()).toEqual(['The old one broke.']);
 });
 
-test('without a connection the portal shows a notice that hides no focused link, and announces when it is online again', async () => {
+test('without a connection the portal shows a notice that hides no focused link; when it is online again, it says so and shows what has changed', async () => {
   const page = await openByKey(browser, origin, license);
   await browser.goOffline(page);
   const notice = page.getByRole('status').getByText('You are offline. What you see may be out of date.');
@@ -179,10 +190,12 @@ test('without a connection the portal shows a notice that hides no focused link,
   expect(link.y + link.height).toBeLessThanOrEqual(box.y);
   await page.getByRole('button', { name: 'Sign out' }).click();
   await expectApart(page.locator('.toast'), notice);
+  await releaseByStaff();
   await page.context().setOffline(false);
   await notice.waitFor({ state: 'detached' });
   await page.locator('.toast').waitFor({ state: 'detached' });
   await expectAnnounced(page, 'You are online again.');
+  await machineRow(page, 'Studio Mac').getByText('Released on 20 November').waitFor();
 });
 
 test('a portal that was opened without a connection loads by itself when there is one again', async () => {
@@ -196,7 +209,6 @@ test('a portal that was opened without a connection loads by itself when there i
     await page.route(`**/${path}`, (route) => route.abort('internetdisconnected'));
   await page.reload();
   await page.getByText('You are offline. Nothing is lost').waitFor();
-  await browser.expectAccessibleLayout(page);
   for (const path of ['portal/api/session', 'brand']) await endRoute(page, `**/${path}`);
   await page.evaluate('dispatchEvent(new Event("test-online"))');
   await headline(page).waitFor();
@@ -253,9 +265,69 @@ test('licenses that were read just before the sign-out are not shown after it', 
   expect(await page.getByText(license.email).count()).toBe(0);
 });
 
-test('with a valid session the page still shows the machines after a reload', async () => {
+test('a release by support appears when the holder returns, and the focus of its removed button moves to the headline', async () => {
   const page = await openByKey(browser, origin, license);
-  await page.reload();
-  await headline(page).waitFor();
-  await machineRow(page, 'Studio Mac').waitFor();
+  expect(await headline(page).textContent()).toBe('1 of 1 machines in use');
+  await machineRow(page, 'Studio Mac').getByRole('button').focus();
+  await releaseByStaff();
+  await focusWindow(page);
+  await machineRow(page, 'Studio Mac').getByText('Released on 20 November').waitFor();
+  expect(await headline(page).textContent()).toBe('0 of 1 machines in use');
+  await expectFocus(headline(page));
+});
+
+test('a return that the browser reports without a focus is noticed', async () => {
+  const page = await openByKey(browser, origin, license);
+  await releaseByStaff();
+  // This is the only event after "Back" to a page that the browser has kept.
+  await page.evaluate('document.dispatchEvent(new Event("visibilitychange"))');
+  await machineRow(page, 'Studio Mac').getByText('Released on 20 November').waitFor();
+});
+
+test('an open dialog keeps the typed reason, although support has released its machine meanwhile, and nothing is sent', async () => {
+  const page = await openByKey(browser, origin, license);
+  await page.getByRole('button', { name: 'Ask support to release Studio Mac' }).click();
+  await page.getByLabel('Reason').fill('The old one broke.');
+  await releaseByStaff();
+  await returnTo(page);
+  expect(await page.getByLabel('Reason').inputValue()).toBe('The old one broke.');
+  await page.getByRole('button', { name: 'Send to support' }).click();
+  await expectToast(page, 'Nothing to do: this machine is no longer in use.');
+  await expectFocus(headline(page));
+  expect(await headline(page).textContent()).toBe('0 of 1 machines in use');
+  await machineRow(page, 'Studio Mac').getByText('Released on 20 November').waitFor();
+  expect(await service.sql('select from release_request where activation_id = $1', [activationId])).toEqual(
+    [],
+  );
+});
+
+test('an answer that is older than what the page shows is ignored', async () => {
+  const page = await openByKey(browser, origin, license);
+  const held = Promise.withResolvers<Route>();
+  await routeNext(page, '**/portal/api/session', (route) => held.resolve(route));
+  await focusWindow(page);
+  const route = await held.promise;
+  const response = await route.fetch();
+  await page.getByRole('button', { name: 'Ask support to release Studio Mac' }).click();
+  await page.getByRole('button', { name: 'Send to support' }).click();
+  const asked = machineRow(page, 'Studio Mac').getByText('Asked on 20 November');
+  await asked.waitFor();
+  const answer = page.waitForResponse('**/portal/api/session');
+  await route.fulfill({ response });
+  await (await answer).finished();
+  await nextFrame(page);
+  expect(await asked.count()).toBe(1);
+});
+
+test('a sign-out in another tab is noticed when the holder returns, and after a sign-in there nothing is out of date', async () => {
+  const page = await openByKey(browser, origin, license);
+  await page.context().clearCookies();
+  await focusWindow(page);
+  const notice = page.getByRole('main').getByText('Your session has ended: what you see may be out of date.');
+  await notice.waitFor();
+  await expectAnnounced(page, 'Your session has ended: what you see may be out of date.');
+  const other = await page.context().newPage();
+  await openByKey(other, origin, license);
+  await returnTo(page);
+  expect(await notice.count()).toBe(0);
 });
