@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { beforeEach, expect, test } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { retryWhileUnavailable, FakeClock } from '../support/harness.js';
 import { waitForJobs, sell } from '../erasure/harness.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
@@ -15,6 +15,7 @@ import {
   type HolderCredentials,
   expectText,
   nextFrame,
+  tabTo,
 } from './steps.js';
 import { startForBrowser } from './service.js';
 
@@ -42,18 +43,23 @@ const countWaitingErasures = async () =>
     ])
   ).length;
 
-test('the data of a holder is downloaded as one file', async () => {
+/** Moves the focus to a button by Tab, and presses it by Enter. */
+async function press(button: Locator): Promise<void> {
+  await tabTo(button);
+  await button.page().keyboard.press('Enter');
+}
+
+test('the data of a holder is downloaded as one file, by keyboard alone', async () => {
   const page = await browser.openPage(origin, { now: NOW });
   await openByCode(page, origin, service, license.email);
-  const [download] = await Promise.all([
-    page.waitForEvent('download'),
-    page.getByRole('button', { name: 'Download' }).click(),
-  ]);
+  const button = page.getByRole('button', { name: 'Download' });
+  const [download] = await Promise.all([page.waitForEvent('download'), press(button)]);
   expect(download.suggestedFilename()).toBe('my-license-data.json');
   const text = await readFile(await download.path(), 'utf8');
   expect(JSON.parse(text)).toMatchObject({ email: license.email });
   expect(text).toContain('Studio Mac');
   await expectAnnounced(page, 'The file is downloaded.');
+  await expectFocus(button);
 });
 
 test('the message that the device is offline disappears with the next response', async () => {
@@ -72,10 +78,11 @@ test('the message that the device is offline disappears with the next response',
   await error.waitFor({ state: 'detached' });
 });
 
-test('the deletion dialog says what ends and what is kept, and a requested deletion can be cancelled', async () => {
+test('by keyboard alone: the deletion dialog says what ends and what is kept, and a requested deletion can be cancelled', async () => {
   const page = await browser.openPage(origin, { now: NOW });
   await openByCode(page, origin, service, license.email);
-  await page.getByRole('button', { name: 'Delete my data …' }).click();
+  const open = page.getByRole('button', { name: 'Delete my data …' });
+  await press(open);
   const dialog = page.getByRole('dialog', { name: 'Delete everything held about you?' });
   await dialog.waitFor();
   expect(await dialog.getByRole('listitem').allTextContents()).toEqual([
@@ -87,11 +94,14 @@ test('the deletion dialog says what ends and what is kept, and a requested delet
   ]);
   await expectFocus(dialog.getByRole('button', { name: 'Keep everything' }));
   await browser.expectAccessibleLayout(page);
-  await dialog.getByRole('button', { name: 'Keep everything' }).click();
-  await expectFocus(page.getByRole('button', { name: 'Delete my data …' }));
-  expect(await countWaitingErasures()).toBe(0);
-  await page.keyboard.press('Enter');
-  await dialog.getByRole('button', { name: 'Delete my data' }).click();
+  for (const key of ['Enter', 'Escape']) {
+    await page.keyboard.press(key);
+    await expectFocus(open);
+    expect(await countWaitingErasures()).toBe(0);
+    await page.keyboard.press('Enter');
+    await expectFocus(dialog.getByRole('button', { name: 'Keep everything' }));
+  }
+  await press(dialog.getByRole('button', { name: 'Delete my data' }));
   await expectAnnounced(page, 'Deletion is asked for.');
   const notice = page.getByText('Deletion asked for on 10 February 2096.');
   await expectFocus(page.locator('#erasure'));
@@ -99,7 +109,7 @@ test('the deletion dialog says what ends and what is kept, and a requested delet
   await browser.expectAccessibleLayout(page);
   expect(await countWaitingErasures()).toBe(1);
   await page.reload();
-  await page.getByRole('button', { name: 'Take it back' }).click();
+  await press(page.getByRole('button', { name: 'Take it back' }));
   await expectAnnounced(page, 'Taken back. Nothing is deleted.');
   expect(await notice.count()).toBe(0);
   await expectFocus(headline(page));
