@@ -115,7 +115,6 @@ test('while the service is unavailable a dialog that was not loaded says so, and
   for (const path of ['**/portal/api/session', ON_DEMAND]) await page.route(path, (route) => route.abort());
   await askButton(page).click();
   await page.getByRole('alert').getByText('The service cannot be reached just now.').waitFor();
-  await browser.expectAccessibleLayout(page);
   await endRoute(page);
   // The browser requests the file again, or keeps the failed module, and then the page loads itself again.
   const isLoadedAgain = page.waitForEvent('load').then(
