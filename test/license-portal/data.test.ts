@@ -48,7 +48,7 @@ const service = await Service.start({ clock: new FakeClock(NOON), environment })
 beforeEach(() => service.clock.set(NOON));
 
 const newEmail = () => `${randomUUID()}@example.com`;
-const signInByCode = (email: string) => new Browser(service).signInByCode(email);
+const beginSession = (email: string) => new Browser(service).beginSession(email);
 const mailsOf = async (email: string, subject: RegExp) =>
   (await outbox(service)).filter((mail) => mail.to === email && subject.test(mail.subject));
 
@@ -74,10 +74,11 @@ describe('GET export', () => {
     const german = { 'accept-language': 'de' };
     await byKey.call('POST', `/activations/${second}/release-request`, { reason: 'Sold.' }, german);
     await service.app.get(ReleaseService).release(first, audit);
-    const holder = await signInByCode(email);
+    const holder = await beginSession(email);
     await holder.call('POST', `/activations/${third}/release`);
     await new Browser(service).call('POST', '/session/code', { email });
     await holder.call('POST', '/erasure');
+    await waitForJobs(service, 'mail_%');
     const { status, json, headers } = await holder.call('GET', '/export');
     expect([status, headers['content-type'], headers['content-disposition']]).toEqual([
       200,
@@ -153,7 +154,7 @@ describe('GET export', () => {
     const license_id = await sell(service, email, `pi_${randomUUID()}`);
     await service.app.get(LicensesService).rekey(license_id, { actor: 'cli', reason: 'leaked' });
     await service.setLicense(license_id, { staff_status: 'revoked' });
-    const { json } = await (await signInByCode(email)).call('GET', '/export');
+    const { json } = await (await beginSession(email)).call('GET', '/export');
     expect(json.licenses).toEqual([
       expect.objectContaining({
         staff_status: 'revoked',
@@ -170,7 +171,7 @@ describe('GET export', () => {
     const license_id = await sell(service, email, randomUUID());
     const license_key = (await service.app.get(LicensesService).currentKey(license_id))!;
     const { json: activated } = await service.activate({ license_key, email });
-    const holder = await signInByCode(email);
+    const holder = await beginSession(email);
     await holder.call('POST', `/activations/${activated.activation.id}/release-request`, {});
     await new Browser(service).call('POST', '/session/code', { email });
     await holder.call('POST', '/erasure');
@@ -204,7 +205,7 @@ describe('GET export', () => {
     const email = newEmail();
     const license = await service.issue({ email });
     await service.activate(license);
-    const holder = await signInByCode(email);
+    const holder = await beginSession(email);
     await service.app.get(LicensesService).sendKey(license.license_id, {
       actor: 'grace@staff.example',
       reason: null,
@@ -224,9 +225,9 @@ describe('GET export', () => {
     const theirs = await service.issue({ email: other });
     await service.activate(theirs, 'theirs', { hostname_hint: 'Theirs' });
     await sell(service, other, 'their-purchase');
-    await signInByCode(other);
+    await beginSession(other);
     const own = await service.issue({ email });
-    const { json, text } = await (await signInByCode(email)).call('GET', '/export');
+    const { json, text } = await (await beginSession(email)).call('GET', '/export');
     expect(json.licenses).toMatchObject([{ id: own.license_id }]);
     expect([json.purchases, json.sessions.length]).toEqual([[], 1]);
     for (const word of [other, theirs.license_id, 'Theirs', machineId('theirs'), 'their-purchase'])
@@ -238,7 +239,7 @@ describe('GET export', () => {
     const transaction_id = `pi_${randomUUID()}`;
     const id = await sell(service, buyer, transaction_id);
     await service.setLicense(id, { email: owner });
-    const exportOf = async (email: string) => (await (await signInByCode(email)).call('GET', '/export')).text;
+    const exportOf = async (email: string) => (await (await beginSession(email)).call('GET', '/export')).text;
     const [ofBuyer, ofOwner] = [await exportOf(buyer), await exportOf(owner)];
     for (const text of [ofBuyer, ofOwner]) expect(text).toContain(transaction_id);
     expect(ofBuyer).not.toContain(owner);
@@ -259,7 +260,7 @@ describe('GET export', () => {
       [bought, [second, third]],
     );
     const purchasesOf = async (email: string) =>
-      (await (await signInByCode(email)).call('GET', '/export')).json.purchases;
+      (await (await beginSession(email)).call('GET', '/export')).json.purchases;
     expect(await purchasesOf(colleague)).toMatchObject([{ transaction_id, email: null, license_id: second }]);
     expect(await purchasesOf(buyer)).toMatchObject([{ transaction_id, email: buyer, license_id: bought }]);
     // The purchase stays in the export of the buyer after the license has got another holder.
@@ -276,7 +277,7 @@ describe('GET export', () => {
     const email = newEmail();
     const license_id = await sell(service, email, randomUUID());
     await service.sql('delete from license where id = $1', [license_id]);
-    const holder = await signInByCode(email);
+    const holder = await beginSession(email);
     const { json } = await holder.call('GET', '/export');
     expect(json).toMatchObject({ licenses: [], purchases: [{ email, license_id: null }] });
   });
@@ -288,7 +289,7 @@ describe('GET export', () => {
     expect((await exportOf(await new Browser(service).signInByKey(license))).json.code).toBe(
       'mailbox_proof_needed',
     );
-    const holder = await signInByCode(license.email);
+    const holder = await beginSession(license.email);
     const broken = await whileGone(service, 'mail_recipient', () => exportOf(holder));
     expect(broken.json.code).toBe('internal_error');
     expect(broken.headers['content-disposition']).toBeUndefined();
@@ -311,7 +312,7 @@ describe('POST and DELETE erasure', () => {
 
   test('a request waits three days, is shown to all sessions of the address, and is announced by mail', async () => {
     const license = await service.issue({ email: newEmail() });
-    const holder = await signInByCode(license.email);
+    const holder = await beginSession(license.email);
     const { status, json } = await requestErasure(holder);
     const waiting = {
       id: expect.any(String),
@@ -331,7 +332,7 @@ describe('POST and DELETE erasure', () => {
     await service.setLicense(id, { email: owner });
     const license_key = (await service.app.get(LicensesService).currentKey(id))!;
     const { token } = (await service.activate({ license_key, email: owner })).json;
-    const { json } = await requestErasure(await signInByCode(buyer));
+    const { json } = await requestErasure(await beginSession(buyer));
     expect((await service.app.get(ErasureService).run(json.erasure.id)).state).toBe('honoured');
     expect(await service.sql('select 1 from purchase where email = $1', [buyer])).toEqual([]);
     expect((await service.heartbeat(token)).status).toBe(200);
@@ -340,7 +341,7 @@ describe('POST and DELETE erasure', () => {
   test('a request that another holder confirmed in the same browser is refused, and erases nothing', async () => {
     const [confirmed, signedIn] = [newEmail(), newEmail()];
     await service.issue({ email: signedIn });
-    const holder = await signInByCode(signedIn);
+    const holder = await beginSession(signedIn);
     const refused = await holder.call('POST', '/erasure', { email: confirmed });
     expect([refused.status, refused.json.code]).toEqual([412, 'another_person']);
     const invalid = await holder.call('POST', '/erasure', { email: 'ada' });
@@ -352,7 +353,7 @@ describe('POST and DELETE erasure', () => {
   test('ten concurrent requests and a later one create one erasure request', async () => {
     const email = newEmail();
     await service.issue({ email });
-    const holder = await signInByCode(email);
+    const holder = await beginSession(email);
     const answers = await Promise.all(Array.from({ length: 10 }, () => requestErasure(holder)));
     const ids = answers.filter(({ status }) => status === 202).map(({ json }) => json.erasure.id as string);
     expect(new Set(ids).size).toBe(1);
@@ -367,11 +368,11 @@ describe('POST and DELETE erasure', () => {
   test('after three days the hourly retention run erases the holder, ends sessions and codes, and the holder cannot sign in any more', async () => {
     const license = await service.issue({ email: newEmail() });
     await service.activate(license);
-    const first = await signInByCode(license.email);
+    const first = await beginSession(license.email);
     await requestErasure(first);
     service.clock.advance(72 * HOUR_MS);
     const [holder, byKey] = [
-      await signInByCode(license.email),
+      await beginSession(license.email),
       await new Browser(service).signInByKey(license),
     ];
     const waiting = new Browser(service);
@@ -394,7 +395,7 @@ describe('POST and DELETE erasure', () => {
 
   test('the mails are in the language of the page, also if the retention run carries the request out', async () => {
     const { email } = await service.issue({ email: newEmail() });
-    const holder = await signInByCode(email);
+    const holder = await beginSession(email);
     await holder.call('POST', '/erasure', undefined, { 'accept-language': 'de' });
     await until(
       async () => (await mailsOf(email, /^Sie haben die Löschung Ihrer Daten .* beantragt$/)).length === 1,
@@ -406,7 +407,7 @@ describe('POST and DELETE erasure', () => {
 
   test('the receipt is in the language of the page also if staff make the request due at once', async () => {
     const { email } = await service.issue({ email: newEmail() });
-    const holder = await signInByCode(email);
+    const holder = await beginSession(email);
     await holder.call('POST', '/erasure', undefined, { 'accept-language': 'de' });
     await service.app.get(ErasureService).request(email, AUDIT_CONTEXT);
     await until(
@@ -417,7 +418,7 @@ describe('POST and DELETE erasure', () => {
 
   test('a sign-in with a code during the erasure leaves no session', async () => {
     const { email } = await service.issue({ email: newEmail() });
-    const { id } = (await requestErasure(await signInByCode(email))).json.erasure;
+    const { id } = (await requestErasure(await beginSession(email))).json.erasure;
     await new Browser(service).requestCode(email);
     // The statements of a sign-in before its commit.
     const deleteCodes = 'delete from one_time_code where email = $1';
@@ -443,7 +444,7 @@ describe('POST and DELETE erasure', () => {
 
   test('a request during the erasure does not store the address again', async () => {
     const { email } = await service.issue({ email: newEmail() });
-    const holder = await signInByCode(email);
+    const holder = await beginSession(email);
     const { id } = (await requestErasure(holder)).json.erasure;
     // The statements of an erasure before its commit.
     const lock = 'select 1 from erasure_request where id = $1 for update';
@@ -463,7 +464,7 @@ describe('POST and DELETE erasure', () => {
 
   test('a cancelled request is not carried out, and a new one can be made', async () => {
     const license = await service.issue({ email: newEmail() });
-    const holder = await signInByCode(license.email);
+    const holder = await beginSession(license.email);
     const { id } = (await requestErasure(holder)).json.erasure;
     const { status, text } = await cancelErasure(holder);
     expect([status, text]).toEqual([204, '']);
@@ -481,7 +482,7 @@ describe('POST and DELETE erasure', () => {
       await service.issue({ email: newEmail() }),
       await service.issue({ email: newEmail() }),
     ];
-    const [holder, otherHolder] = [await signInByCode(own.email), await signInByCode(other.email)];
+    const [holder, otherHolder] = [await beginSession(own.email), await beginSession(other.email)];
     expect((await cancelErasure(holder)).json.code).toBe('not_found');
     await requestErasure(holder);
     expect((await cancelErasure(otherHolder)).json.code).toBe('not_found');
@@ -495,7 +496,7 @@ describe('POST and DELETE erasure', () => {
       await service.issue({ email: newEmail() }),
       await service.issue({ email: newEmail() }),
     ];
-    const [holder, otherHolder] = [await signInByCode(own.email), await signInByCode(other.email)];
+    const [holder, otherHolder] = [await beginSession(own.email), await beginSession(other.email)];
     const waiting = (await requestErasure(holder)).json.erasure;
     const { id } = (await requestErasure(otherHolder)).json.erasure;
     const cancel = (requestId: string) => holder.call('DELETE', `/erasure?id=${requestId}`);
@@ -508,7 +509,7 @@ describe('POST and DELETE erasure', () => {
   test('a holder who signed in with a key, which an office may share, is answered with 403', async () => {
     const license = await service.issue({ email: newEmail() });
     const byKey = await new Browser(service).signInByKey(license);
-    await requestErasure(await signInByCode(license.email));
+    await requestErasure(await beginSession(license.email));
     for (const answer of [await requestErasure(byKey), await cancelErasure(byKey)])
       expect([answer.status, answer.json.code]).toEqual([403, 'mailbox_proof_needed']);
     expect(await erasureOf(byKey)).not.toBeNull();
@@ -516,7 +517,7 @@ describe('POST and DELETE erasure', () => {
 
   test('has the refusals that all writes of the portal have in common', async () => {
     const license = await service.issue({ email: newEmail() });
-    const holder = await signInByCode(license.email);
+    const holder = await beginSession(license.email);
     expect(await commonRefusals(holder, { path: '/erasure' })).toEqual(COMMON_REFUSALS);
     expect(await commonRefusals(holder, { method: 'DELETE', path: '/erasure' })).toEqual(COMMON_REFUSALS);
     expect((await requestErasure(new Browser(service))).json.code).toBe('sign_in_required');

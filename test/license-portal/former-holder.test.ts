@@ -62,7 +62,7 @@ beforeAll(async () => {
 
 /** All responses about the license that the new holder can get, signed in with a code and with a key. */
 async function holderResponses(): Promise<Record<string, string>> {
-  const byCode = await new Browser(service).signInByCode(BOB);
+  const byCode = await new Browser(service).beginSession(BOB);
   const byKey = await new Browser(service).signInByKey({ ...license, email: BOB });
   return {
     export: (await byCode.call('GET', '/export')).text,
@@ -90,7 +90,7 @@ test('the new holder sees the license and its active machine, and no data of the
 });
 
 test('a release of an activation that ended under the former holder is answered as for an unknown id', async () => {
-  const bob = await new Browser(service).signInByCode(BOB);
+  const bob = await new Browser(service).beginSession(BOB);
   for (const id of ended) {
     const { status, json } = await bob.call('POST', `/activations/${id}/release`);
     expect([status, json.code]).toEqual([404, 'not_found']);
@@ -114,7 +114,7 @@ test('ended activations and release requests keep no data of the former holder, 
 });
 
 test('the export of the new holder shows later requests and releases', async () => {
-  const bob = await new Browser(service).signInByCode(BOB);
+  const bob = await new Browser(service).beginSession(BOB);
   const { status } = await bob.call('POST', `/activations/${active.id}/release-request`, {
     reason: 'Till is new.',
   });
@@ -187,7 +187,7 @@ test('events of the new holder are mailed and shown, also if the clock of their 
     'The e-mail address of your license for com.example.app has changed',
     'You asked to release a machine from your license for com.example.app',
   ]);
-  const { json } = await (await new Browser(service).signInByCode(email)).call('GET', '/export');
+  const { json } = await (await new Browser(service).beginSession(email)).call('GET', '/export');
   expect(json.licenses[0].activations).toMatchObject([{ id, release_requests: [{ reason: 'Sold' }] }]);
   const [released, decided] = json.licenses[0].history;
   expect(released).toMatchObject({ action: 'activation.release' });
@@ -206,7 +206,7 @@ test('the export of the new holder has what staff did through an instance whose 
   const licenses = service.app.get(LicensesService);
   await licenses.sendKey(license_id, AUDIT_CONTEXT);
   await licenses.rekey(license_id, AUDIT_CONTEXT);
-  const { json } = await (await new Browser(service).signInByCode(email)).call('GET', '/export');
+  const { json } = await (await new Browser(service).beginSession(email)).call('GET', '/export');
   const [exported] = json.licenses;
   const actions = ['license.rekey', 'license.send_key', 'license.set', 'release_request.decide'];
   expect(exported.history.map(({ action }: { action: string }) => action)).toEqual(actions);
@@ -218,7 +218,7 @@ test('of two changes of the address, also if the clock of the second instance is
   const [row] = await service.sql('select license_id from activation where id = $1', [id]);
   await service.setLicense(row!['license_id'] as string, { email: 'third@example.com' });
   const { json } = await (
-    await new Browser(service).signInByCode('third@example.com')
+    await new Browser(service).beginSession('third@example.com')
   ).call('GET', '/export');
   expect(json.licenses[0].history).toEqual([]);
 });
@@ -243,7 +243,7 @@ test('a change of the address ends the codes of the earlier one, which an erasur
   const [earlier, later, other] = ['eve@leak.example', 'eve@example.com', 'mia@leak.example'];
   const issued = await service.issue({ email: earlier });
   const kept = [await service.issue({ email: other }), await service.issue({ email: other })];
-  const signedIn = await new Browser(service).signInByCode(earlier);
+  const signedIn = await new Browser(service).beginSession(earlier);
   const [waiting, otherWaiting] = [new Browser(service), new Browser(service)];
   const code = await waiting.requestCode(earlier);
   const otherCode = await otherWaiting.requestCode(other);

@@ -30,7 +30,7 @@ describe('GET session', () => {
     }
     service.clock.set(NOW);
     await service.app.get(ReleaseService).release(ids['released']!, AUDIT_CONTEXT);
-    const holder = await new Browser(service).signInByCode(email);
+    const holder = await new Browser(service).beginSession(email);
     await holder.call('POST', `/activations/${ids['older']}/release-request`, { reason: 'Sold.' });
     const active = { app_version: '3.2.0', state: 'active', ended_at: null, ended_reason: null };
     expect(await readLicenses(holder)).toEqual({
@@ -90,7 +90,7 @@ describe('GET session', () => {
     await sell(service, email, randomUUID());
     service.clock.set(NOW);
     await sell(service, newEmail(), randomUUID());
-    const byCode = await new Browser(service).signInByCode(email);
+    const byCode = await new Browser(service).beginSession(email);
     expect((await readLicenses(byCode)).purchases_kept_until).toBe('2036-12-31');
     const own = await service.issue({ email });
     expect((await readLicenses(await new Browser(service).signInByKey(own))).purchases_kept_until).toBeNull();
@@ -99,7 +99,7 @@ describe('GET session', () => {
   test('has an empty list of licenses for an address without a license', async () => {
     const email = newEmail();
     const { license_id } = await service.issue({ email });
-    const holder = await new Browser(service).signInByCode(email);
+    const holder = await new Browser(service).beginSession(email);
     await service.sql('delete from license where id = $1', [license_id]);
     expect(await readLicenses(holder)).toMatchObject({ email, licenses: [] });
   });
@@ -136,7 +136,7 @@ describe('GET session', () => {
     expect(await readRequest()).toEqual({ release_requested_at, release_declined });
     const email = newEmail();
     await service.setLicense(license.license_id, { email });
-    const next = await new Browser(service).signInByCode(email);
+    const next = await new Browser(service).beginSession(email);
     expect(await readRequest(next)).toEqual({ release_requested_at: null, release_declined: null });
   });
 
@@ -181,7 +181,7 @@ describe('POST licenses/:id/send-key', () => {
     const [first, second] = [await service.issue({ email }), await service.issue({ email })];
     const byKey = await new Browser(service).signInByKey(first);
     expect((await sendKey(byKey, second.license_id)).status).toBe(404);
-    const byCode = await new Browser(service).signInByCode(email);
+    const byCode = await new Browser(service).beginSession(email);
     expect((await sendKey(byCode, second.license_id)).status).toBe(202);
   });
 
@@ -190,7 +190,7 @@ describe('POST licenses/:id/send-key', () => {
     const own = await service.issue({ email: newEmail() });
     const others = [
       await new Browser(service).signInByKey(own),
-      await new Browser(service).signInByCode(own.email),
+      await new Browser(service).beginSession(own.email),
     ];
     for (const otherHolder of others) {
       const [foreign, ...nonexistent] = await Promise.all(
@@ -205,7 +205,7 @@ describe('POST licenses/:id/send-key', () => {
   test('answers 429 to the eleventh request of a day for a license, also with its id in upper case; other licenses are not limited', async () => {
     const email = newEmail();
     const [license, other] = [await service.issue({ email }), await service.issue({ email })];
-    const holder = await new Browser(service).signInByCode(email);
+    const holder = await new Browser(service).beginSession(email);
     for (let times = 0; times < 10; times += 1)
       expect((await sendKey(holder, license.license_id)).status).toBe(202);
     for (const id of [license.license_id, license.license_id.toUpperCase()]) {
@@ -251,7 +251,7 @@ describe('POST licenses/:id/send-key', () => {
       [revoked.email, revoked.license_id, 'revoked'],
       [email, refunded, 'refunded'],
     ] as const) {
-      const holder = await new Browser(service).signInByCode(address);
+      const holder = await new Browser(service).beginSession(address);
       expect((await holder.call('GET', '/licenses')).json.licenses[0].is_key_mailable).toBe(false);
       const { status, json } = await sendKey(holder, id);
       expect([status, json.code, json.reason]).toEqual([409, 'key_not_mailable', reason]);

@@ -11,7 +11,7 @@ const two = await Service.start({ databaseUrl: one.databaseUrl, dataDir: one.dat
 
 test(`of two machines that activate while the holder releases the active one, exactly one is activated, ${ROUNDS} times`, async () => {
   const license = await one.issue({ email: EMAIL, machines_allowed: 1 });
-  const holder = await new Browser(one).signInByCode(EMAIL);
+  const holder = await new Browser(one).beginSession(EMAIL);
   const activate = async ({ url }: Service, machine: string) =>
     retryWhileUnavailable(() => call(url, 'POST', '/v1/activate', activation(license, machine)));
   const release = async (id: string) =>

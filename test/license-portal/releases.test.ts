@@ -46,7 +46,7 @@ describe('POST activations/:id/release-request', () => {
     async (by) => {
       const license = await activatedLicense();
       const holder = new Browser(service);
-      await (by === 'by key' ? holder.signInByKey(license) : holder.signInByCode(license.email));
+      await (by === 'by key' ? holder.signInByKey(license) : holder.beginSession(license.email));
       const { status, text } = await requestRelease(holder, license.activationId);
       expect([status, text]).toEqual([202, '']);
       expect((await requestRelease(holder, license.activationId, { reason: 'once more' })).status).toBe(202);
@@ -113,7 +113,7 @@ describe('POST activations/:id/release-request', () => {
 
   test('does not lock the activation while it waits for the lock of the license', async () => {
     const license = await activatedLicense();
-    const holder = await new Browser(service).signInByCode(license.email);
+    const holder = await new Browser(service).beginSession(license.email);
     const lock = 'select 1 from license where id = $1 for update';
     const transaction = await OpenTransaction.begin(service, lock, [license.license_id]);
     const response = requestRelease(holder, license.activationId);
@@ -141,14 +141,14 @@ describe('POST activations/:id/release-request', () => {
 
 describe('POST activations/:id/release', () => {
   const release = (from: Browser, id: string) => from.call('POST', `/activations/${id}/release`);
-  const signInByCode = ({ email }: { email: string }, instance = service) =>
-    new Browser(instance).signInByCode(email);
+  const beginSession = ({ email }: { email: string }, instance = service) =>
+    new Browser(instance).beginSession(email);
   const selfReleasesLeft = async (from: Browser) =>
     (await from.call('GET', '/session')).json.licenses[0].self_releases_left;
 
   test('ends the activation, so that another machine can activate, and sends a mail', async () => {
     const license = await activatedLicense();
-    const holder = await signInByCode(license);
+    const holder = await beginSession(license);
     service.clock.advance(60_000);
     const { status, json } = await release(holder, license.activationId);
     expect([status, json]).toEqual([
@@ -177,7 +177,7 @@ describe('POST activations/:id/release', () => {
 
   test('deletes the release request of its machine', async () => {
     const license = await activatedLicense();
-    const holder = await signInByCode(license);
+    const holder = await beginSession(license);
     await holder.call('POST', `/activations/${license.activationId}/release-request`, {});
     await release(holder, license.activationId);
     expect(await readRequests(license.activationId)).toEqual([]);
@@ -185,7 +185,7 @@ describe('POST activations/:id/release', () => {
 
   test('of a released activation answers `was_active: false`, even if no self-release is left, and sends no mail', async () => {
     const license = await activatedLicense();
-    const holder = await signInByCode(license);
+    const holder = await beginSession(license);
     const first = await release(holder, license.activationId);
     service.clock.advance(60_000);
     const second = await release(holder, license.activationId);
@@ -195,12 +195,12 @@ describe('POST activations/:id/release', () => {
 
   test('answers 403 if no self-release is left; each self-release counts for exactly 365 days', async () => {
     const license = await activatedLicense(3);
-    let holder = await signInByCode(license);
+    let holder = await beginSession(license);
     expect(await selfReleasesLeft(holder)).toBe(1);
     expect((await release(holder, license.activationIds[0]!)).status).toBe(200);
     expect(await selfReleasesLeft(holder)).toBe(0);
     service.clock.set(new Date(Date.parse(NOW) + 365 * DAY_MS - 1));
-    holder = await signInByCode(license);
+    holder = await beginSession(license);
     const { status, json } = await release(holder, license.activationIds[1]!);
     expect([status, json.code, json.client_action]).toEqual([403, 'release_needs_support', 'fix']);
     expect(await isActive(service, license.activationIds[1]!)).toBe(true);
@@ -213,7 +213,7 @@ describe('POST activations/:id/release', () => {
   test('of concurrent releases of six machines with one self-release left, exactly one succeeds', async () => {
     for (let round = 0; round < 5; round += 1) {
       const license = await activatedLicense(6);
-      const holder = await signInByCode(license);
+      const holder = await beginSession(license);
       const answers = await Promise.all(license.activationIds.map((id) => release(holder, id)));
       const [released] = await service.sql(
         'select count(*)::int as n from activation where license_id = $1 and ended_at is not null',
@@ -230,14 +230,14 @@ describe('POST activations/:id/release', () => {
     const other = await service.issue({ email: license.email });
     const { id } = (await service.activate(other)).json.activation;
     await service.app.get(ReleaseService).release(license.activationIds[0]!, AUDIT_CONTEXT);
-    const holder = await signInByCode(license);
+    const holder = await beginSession(license);
     expect((await release(holder, id)).status).toBe(200);
     expect((await release(holder, license.activationIds[1]!)).status).toBe(200);
   });
 
   test('answers 403 if SELF_RELEASES_PER_YEAR is not set', async () => {
     const license = await activatedLicense();
-    const holder = await signInByCode(license, withoutSelfReleases);
+    const holder = await beginSession(license, withoutSelfReleases);
     expect(await selfReleasesLeft(holder)).toBe(0);
     expect((await release(holder, license.activationId)).json.code).toBe('release_needs_support');
     expect(await isActive(service, license.activationId)).toBe(true);
@@ -256,7 +256,7 @@ describe('POST activations/:id/release', () => {
   test('the holder of the old address cannot release a machine after the license got another address', async () => {
     const license = await activatedLicense();
     await service.issue({ email: license.email });
-    const holder = await signInByCode(license);
+    const holder = await beginSession(license);
     await service.setLicense(license.license_id, { email: 'elsewhere@example.com' });
     expect((await release(holder, license.activationId)).json.code).toBe('not_found');
     expect(await isActive(service, license.activationId)).toBe(true);
@@ -265,7 +265,7 @@ describe('POST activations/:id/release', () => {
   test('has the refusals that all writes of the portal have in common', async () => {
     const license = await activatedLicense();
     const path = `/activations/${license.activationId}/release`;
-    expect(await commonRefusals(await signInByCode(license), { path })).toEqual(COMMON_REFUSALS);
+    expect(await commonRefusals(await beginSession(license), { path })).toEqual(COMMON_REFUSALS);
     expect((await release(new Browser(service), license.activationId)).json.code).toBe('sign_in_required');
     expect(await isActive(service, license.activationId)).toBe(true);
   });
@@ -276,7 +276,7 @@ test.each(['release', 'release-request'])(
   async (route) => {
     const license = await activatedLicense();
     const own = await activatedLicense();
-    const otherHolder = await new Browser(service).signInByCode(own.email);
+    const otherHolder = await new Browser(service).beginSession(own.email);
     const send = (id: string) => otherHolder.call('POST', `/activations/${id}/${route}`, {});
     const [foreign, ...unknown] = await Promise.all(
       [license.activationId, randomUUID(), own.license_id, 'x', '%00', `${own.activationId}0`].map(send),

@@ -231,7 +231,7 @@ describe('a session by key ends', () => {
     return {
       ...license,
       byKey: await newBrowser().signInByKey(license),
-      byCode: await newBrowser().signInByCode(email),
+      byCode: await newBrowser().beginSession(email),
     };
   };
 
