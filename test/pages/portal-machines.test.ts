@@ -346,6 +346,8 @@ test('at each width an error and a message do not cover a dialog', async () => {
   await endRoute(page, '**/portal/api/**');
   await page.getByRole('button', { name: 'Send me the key' }).click();
   await expectToast(page, `The key is on its way to ${license.email}.`);
+  // A message stays while the pointer is on it.
+  await page.locator('.toast.passing').dispatchEvent('pointerenter');
   await page.getByRole('button', { name: 'Release Studio' }).click();
   for (const width of [320, 760, 1280]) {
     await page.setViewportSize({ width, height: 640 });
