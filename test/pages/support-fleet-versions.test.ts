@@ -90,7 +90,6 @@ test('the headline describes each kind of week', async () => {
     const notShown = '3.2.0, published on 10 November 2026, has too few heartbeats to be shown yet.';
     expect(await page.getByText(notShown).count()).toBe(isLiveMissing ? 1 : 0);
   }
-  await browser.expectAccessibleLayout(page);
 });
 
 test('the chart has a scale from 0 to 100 % and marks publications, which buttons select, also in forced colours', async () => {

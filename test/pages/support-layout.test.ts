@@ -21,17 +21,16 @@ for (const label of ['Studio', 'Laptop'])
 
 const boxOf = async (element: Locator) => (await element.boundingBox())!;
 
-test.each([760, 1120, 1280])(
-  'at a width of %d pixels the tabs are in one line, and no view is wider than the window',
-  async (width) => {
-    const page = await browser.openPage(origin, { viewport: { width, height: 800 } });
-    await openAs(page, origin, service, 'admin');
+test('at any width of a desktop window the tabs are in one line, and no view is wider than the window', async () => {
+  const page = await openAs(browser, origin, service, 'admin');
+  for (const width of [760, 1120, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
     for (const view of ['Release requests', 'Audit trail', 'Staff', 'Service', 'Erasure requests']) {
       await page.getByRole('link', { name: new RegExp(`^${view}`) }).click();
       await page.getByRole('heading', { level: 1, name: view }).waitFor();
       const tabs = await page.getByRole('navigation', { name: 'Views' }).getByRole('link').all();
       const tops = await Promise.all(tabs.map(async (tab) => (await boxOf(tab)).y));
-      expect([view, new Set(tops).size]).toEqual([view, 1]);
+      expect([width, view, new Set(tops).size]).toEqual([width, view, 1]);
     }
     for (const hash of ['#requests', `#license/${licenseId}`]) {
       await page.goto(`/support/${hash}`);
@@ -40,10 +39,10 @@ test.each([760, 1120, 1280])(
       expect([hash, scrollWidth]).toEqual([hash, width]);
       const title = await boxOf(page.getByRole('heading', { level: 1 }));
       const table = await boxOf(page.getByRole('table').first());
-      expect([hash, table.x + table.width <= width - title.x]).toEqual([hash, true]);
+      expect([width, hash, table.x + table.width <= width - title.x]).toEqual([width, hash, true]);
     }
-  },
-);
+  }
+});
 
 test('at a width of 320 pixels the header has two lines, and a button shows the tabs until a view is chosen', async () => {
   const page = await browser.openPage(origin, { viewport: { width: 320, height: 640 } });
@@ -79,19 +78,18 @@ test('the label of a machine is on one line with the other cells of its row', as
   expect(Math.abs(label.y + label.height / 2 - checkbox.y - checkbox.height / 2)).toBeLessThan(2);
 });
 
-test.each([320, 760, 1280])(
-  'at a width of %d pixels the heading of each view is in the same place, also beside a field',
-  async (width) => {
-    const page = await browser.openPage(origin, { viewport: { width, height: 800 } });
-    await openAs(page, origin, service, 'admin');
+test('the heading of each view is in the same place at any width, also beside a field', async () => {
+  const page = await openAs(browser, origin, service, 'admin');
+  for (const width of [320, 760, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
     const headings: Record<string, number> = {};
     for (const [hash, name] of Object.entries({ staff: 'Staff', fleet: 'Fleet' })) {
       await page.goto(`/support/#${hash}`);
       headings[name] = (await boxOf(page.getByRole('heading', { level: 1, name }))).y;
     }
-    expect(headings['Fleet']).toBeCloseTo(headings['Staff']!, 0);
-  },
-);
+    expect([width, headings['Fleet']]).toEqual([width, expect.closeTo(headings['Staff']!, 0)]);
+  }
+});
 
 test('the buttons of the search stay on the line of the field when an error is shown under it', async () => {
   const page = await openAs(browser, origin, service, 'support');
@@ -102,11 +100,10 @@ test('the buttons of the search stay on the line of the field when an error is s
   expect([find.y, find.height]).toEqual([field.y, field.height]);
 });
 
-test.each([760, 1280])(
-  'at a width of %d pixels the download of the audit trail is on one line with the caption of the entries',
-  async (width) => {
-    const page = await browser.openPage(origin, { viewport: { width, height: 800 } });
-    await openAs(page, origin, service, 'support', '#audit');
+test('the download of the audit trail is on one line with the caption of the entries', async () => {
+  const page = await openAs(browser, origin, service, 'support', '#audit');
+  for (const width of [760, 1280]) {
+    await page.setViewportSize({ width, height: 800 });
     const download = await boxOf(button(page, 'Download as CSV'));
     // The box of the caption is wider and higher than its text.
     const caption = (await page
@@ -119,8 +116,8 @@ test.each([760, 1280])(
         return { y, height };
       })) as { y: number; height: number };
     expect(Math.abs(download.y + download.height / 2 - caption.y - caption.height / 2)).toBeLessThan(2);
-  },
-);
+  }
+});
 
 test.each([320, 760, 1280])(
   'at a width of %d pixels a toast does not cover a dialog, and its button is reached by keyboard',
