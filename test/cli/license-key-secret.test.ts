@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { CLI, Terminal } from '../support/processes/cli-harness.js';
+import { Terminal } from '../support/processes/cli-harness.js';
 import { MAIN } from '../support/processes/server-process.js';
 import { Service } from '../support/harness.js';
 
@@ -33,9 +33,9 @@ describe('the check value of a database', () => {
   });
 
   test.each([
-    ['a command that derives keys with another secret', ISSUE, other, CLI, NOT_THE_SECRET],
+    ['a command that derives keys with another secret', ISSUE, other, undefined, NOT_THE_SECRET],
     ['a start with another secret', [], other, MAIN, NOT_THE_SECRET],
-    ['a command that derives keys with another prefix', ISSUE, otherPrefix, CLI, NOT_THE_PREFIX],
+    ['a command that derives keys with another prefix', ISSUE, otherPrefix, undefined, NOT_THE_PREFIX],
     ['a start with another prefix', [], otherPrefix, MAIN, NOT_THE_PREFIX],
   ])(
     '%s ends with exit code 2 and one sentence, and changes nothing',

@@ -66,11 +66,12 @@ export class Terminal {
   run(args: readonly string[], options: RunOptions = {}): Promise<Run> {
     const { program, fd3, env, stdin = '' } = options;
     const settings = this.settings(env);
-    const hasNodeSetting = Object.keys(settings).some((name) => /^NODE_(?!ENV$)/.test(name));
-    const canRunWarm = program === undefined && fd3 === undefined && !hasNodeSetting;
-    return canRunWarm && !args.includes('--passphrase-fd')
-      ? this.runInWarmProcess({ args, cwd: this.dir, env: settings, stdin })
-      : this.runInNewProcess(args, options);
+    if (program !== undefined || 'NODE_OPTIONS' in settings) return this.runInNewProcess(args, options);
+    const command = { args, cwd: this.dir, env: settings, stdin };
+    if (fd3 === undefined) return this.runInWarmProcess(command);
+    const fd3File = join(temporaryFolder(), 'fd3');
+    writeFileSync(fd3File, fd3);
+    return this.runInWarmProcess({ ...command, fd3File });
   }
 
   private async runInWarmProcess(command: Command): Promise<Run> {

@@ -11,6 +11,8 @@ export interface Command {
   readonly cwd: string;
   readonly env: Record<string, string>;
   readonly stdin: string;
+  /** The file that the command can read from file descriptor 3. */
+  readonly fd3File?: string;
 }
 
 interface Outcome {
@@ -29,7 +31,8 @@ class WarmProcess {
       '--max-old-space-size=256',
     ],
     env: baseEnvironment(),
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    // The descriptor 3 is free for commands.
+    stdio: ['ignore', 'inherit', 'inherit', 'ignore', 'ipc'],
     serialization: 'advanced',
   });
   #running: PromiseWithResolvers<Outcome> | undefined;
