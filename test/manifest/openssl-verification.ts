@@ -18,21 +18,42 @@ import { temporaryFolder } from '../support/folders.js';
 const help = spawnSync('openssl', ['pkeyutl', '-help']);
 const hasOpenssl = `${help.stdout?.toString()}${help.stderr?.toString()}`.includes('-rawin');
 
-/** Verifies a signature with openssl, or else with WebCrypto. */
-async function isValidSignature(x: string, bytes: Buffer, signature: Buffer): Promise<boolean> {
-  const key = publicKeyFromX(x);
-  if (!hasOpenssl) return isValidInWebCrypto(key, bytes, signature);
-  const dir = temporaryFolder();
-  const at = (name: string) => join(dir, name);
-  writeFileSync(at('public.pem'), key.export({ format: 'pem', type: 'spki' }));
-  writeFileSync(at('signed'), bytes);
-  writeFileSync(at('signature'), signature);
-  const files = ['-inkey', at('public.pem'), '-in', at('signed'), '-sigfile', at('signature')];
-  const { status, stdout } = spawnSync('openssl', ['pkeyutl', '-verify', '-pubin', '-rawin', ...files]);
-  return status === 0 && stdout.toString().includes('Verified Successfully');
+/** The program that verifies signatures: openssl, or else WebCrypto. */
+export const VERIFIER = hasOpenssl ? 'openssl' : 'WebCrypto';
+
+/** A signature, the bytes that it is for, and the public key. */
+export interface SignatureCheck {
+  readonly key: KeyObject;
+  readonly bytes: Buffer;
+  readonly signature: Buffer;
 }
 
-async function isValidInWebCrypto(key: KeyObject, bytes: Buffer, signature: Buffer): Promise<boolean> {
+/** Verifies each check of a folder, in one file each for its key, bytes and signature, and prints the names of the valid ones. */
+const VERIFY_ALL = `
+  for file in *.signature; do
+    name=\${file%.signature}
+    verdict=$(openssl pkeyutl -verify -pubin -rawin -inkey $name.pem -in $name.signed -sigfile $file 2>&1) || continue
+    case $verdict in *"Verified Successfully"*) echo $name ;; esac
+  done`;
+
+/**
+ * Verifies signatures with openssl, or else with WebCrypto. A shell starts openssl for each of them, because starting a process
+ * from a test takes much longer. @returns for each check whether the signature is valid
+ */
+export async function areValidSignatures(checks: readonly SignatureCheck[]): Promise<boolean[]> {
+  if (!hasOpenssl) return Promise.all(checks.map(isValidInWebCrypto));
+  const dir = temporaryFolder();
+  for (const [i, { key, bytes, signature }] of checks.entries()) {
+    writeFileSync(join(dir, `${i}.pem`), key.export({ format: 'pem', type: 'spki' }));
+    writeFileSync(join(dir, `${i}.signed`), bytes);
+    writeFileSync(join(dir, `${i}.signature`), signature);
+  }
+  const { stdout } = spawnSync('sh', ['-c', VERIFY_ALL], { cwd: dir, encoding: 'utf8' });
+  const valid = new Set(stdout.split('\n'));
+  return checks.map((_, i) => valid.has(String(i)));
+}
+
+async function isValidInWebCrypto({ key, bytes, signature }: SignatureCheck): Promise<boolean> {
   const jwk = { ...publicJwk(key) };
   const imported = await crypto.subtle.importKey('jwk', jwk, 'Ed25519', true, ['verify']);
   return crypto.subtle.verify('Ed25519', imported, new Uint8Array(signature), new Uint8Array(bytes));
@@ -62,12 +83,13 @@ export async function expectVerifiedByOpenssl(
   expect(document.signatures.map(({ key_id }) => key_id)).toEqual(
     xs.map((x) => thumbprint(publicKeyFromX(x))),
   );
-  for (const [i, x] of xs.entries()) expect(await isValidSignature(x, bytes, signatures[i]!)).toBe(true);
+  const checks = xs.map((x, i) => ({ key: publicKeyFromX(x), bytes, signature: signatures[i]! }));
+  expect(await areValidSignatures(checks)).toEqual(xs.map(() => true));
   return parseSigned(document.signed);
 }
 
 /**
- * Checks that the service refuses a change of any byte, and openssl a change of any of forty bytes.
+ * Checks that the service refuses a change of any byte, and openssl a change of any of ten bytes.
  * @param x the public key, as the `x` of its JWK
  */
 export async function expectInvalidAfterAnyChange(document: SignedManifest, x: string): Promise<void> {
@@ -83,7 +105,8 @@ export async function expectInvalidAfterAnyChange(document: SignedManifest, x: s
     const doc = { ...document, signed: changed(i).toString('latin1') };
     expect(() => verifyManifest(doc, trusted)).toThrow('The signature of the manifest is wrong');
   }
-  const positions = Array.from({ length: 40 }, (_, i) => Math.round((i * (bytes.length - 1)) / 39));
-  for (const i of positions)
-    expect([i, await isValidSignature(x, changed(i), signature)]).toEqual([i, false]);
+  const positions = Array.from({ length: 10 }, (_, i) => Math.round((i * (bytes.length - 1)) / 9));
+  const key = publicKeyFromX(x);
+  const verdicts = await areValidSignatures(positions.map((i) => ({ key, bytes: changed(i), signature })));
+  expect(positions.filter((_, i) => verdicts[i])).toEqual([]);
 }

@@ -1,8 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
-import { spawnSync } from 'node:child_process';
-import { createPublicKey, verify } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { trustedKey } from '../../client/src/manifest-signature.js';
 import type { Offer } from '../../client/src/signed-manifest.js';
 import type { SeenSequence } from '../../client/src/state.js';
@@ -17,7 +13,7 @@ import {
   trustedKeys,
   verifyManifest,
 } from '../../src/keys/manifests/signed-manifest.js';
-import { temporaryFolder } from '../support/folders.js';
+import { areValidSignatures, VERIFIER, type SignatureCheck } from '../manifest/openssl-verification.js';
 import { readVectors } from '../support/vectors.js';
 
 interface Case {
@@ -102,47 +98,45 @@ describe('manifests.json, as the publisher’s commands and the service verify i
 });
 
 describe('manifests.json, as an independent program verifies it', () => {
-  const dir = temporaryFolder();
-
-  // LibreSSL, which macOS calls openssl, does not know -rawin (the input is the message itself, not its digest). Then Node
-  // verifies, which the service uses too.
-  const help = spawnSync('openssl', ['pkeyutl', '-help']);
-  const hasOpenssl = `${help.stdout?.toString()}${help.stderr?.toString()}`.includes('-rawin');
-
-  test.each(vectors.cases)(`${hasOpenssl ? 'openssl' : 'node'}: $name`, ({ state, body, expected }) => {
-    const { signed, signatures } = signedPartsOf(body);
-    const keys = state.trusted_keys.map(trustedKey);
-    const signers = keys.filter(({ key }) =>
-      signatures.some((signature) => isGenuine(key, signed, signature)),
-    );
-    expect(signers.map(({ key_id }) => key_id)).toEqual(expected.signed_by);
+  let validChecks: Set<string>;
+  beforeAll(async () => {
+    const checks = new Map(vectors.cases.flatMap(checksOf).map((check) => [nameOf(check), check]));
+    const verdicts = await areValidSignatures([...checks.values()]);
+    validChecks = new Set([...checks.keys()].filter((_, i) => verdicts[i]));
   });
 
-  function signedPartsOf(body: unknown): { signed: string; signatures: string[] } {
+  test.each(vectors.cases)(`${VERIFIER}: $name`, (vector) => {
+    const valid = checksOf(vector).filter((check) => validChecks.has(nameOf(check)));
+    const signers = vector.state.trusted_keys
+      .map(trustedKey)
+      .filter(({ key_id }) => valid.some((check) => check.key_id === key_id));
+    expect(signers.map(({ key_id }) => key_id)).toEqual(vector.expected.signed_by);
+  });
+
+  /** Each signature with each trusted key. */
+  function checksOf({ state, body }: Case): (SignatureCheck & { key_id: string })[] {
+    const { signed, signatures } = signedPartsOf(body);
+    return state.trusted_keys
+      .map(trustedKey)
+      .flatMap(({ key_id, key }) =>
+        signatures.map((signature) => ({ key_id, key, bytes: Buffer.from(signed), signature })),
+      );
+  }
+
+  /** A text that differs for different checks: several cases have the same signatures. */
+  const nameOf = ({ key_id, bytes, signature }: ReturnType<typeof checksOf>[number]) =>
+    [key_id, bytes.toString('base64'), signature.toString('base64')].join(' ');
+
+  function signedPartsOf(body: unknown): { signed: string; signatures: Buffer[] } {
     const { signed, signatures } = body as {
       signed?: unknown;
       signatures?: ({ signature: unknown } | null)[];
     };
     if (typeof signed !== 'string') return { signed: '', signatures: [] };
     const texts = signatures!.map((entry) => entry?.signature).filter((text) => typeof text === 'string');
-    return { signed, signatures: texts };
-  }
-
-  function isGenuine(key: ReturnType<typeof createPublicKey>, signed: string, signature: string): boolean {
-    const bytes = Buffer.from(signature, 'base64url');
-    // openssl receives decoded bytes, so this test checks the base64url spelling itself.
-    if (bytes.toString('base64url') !== signature) return false;
-    if (!hasOpenssl) return verify(null, Buffer.from(signed), key, bytes);
-    const [pem, input, sigfile] = ['key.pem', 'signed', 'signature'].map((name) => join(dir, name)) as [
-      string,
-      string,
-      string,
-    ];
-    writeFileSync(pem, key.export({ format: 'pem', type: 'spki' }));
-    writeFileSync(input, signed);
-    writeFileSync(sigfile, bytes);
-    const files = ['-inkey', pem, '-in', input, '-sigfile', sigfile];
-    return spawnSync('openssl', ['pkeyutl', '-verify', '-pubin', '-rawin', ...files]).status === 0;
+    // The program receives decoded bytes, so this test checks the base64url spelling itself.
+    const isSpelledRight = (text: string) => Buffer.from(text, 'base64url').toString('base64url') === text;
+    return { signed, signatures: texts.filter(isSpelledRight).map((text) => Buffer.from(text, 'base64url')) };
   }
 });
 
