@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { activation, call } from '../support/harness.js';
 
 /** The pause between two heartbeats of a client, which is six hours in production. */
-const HEARTBEAT_INTERVAL_MS = 20;
+const HEARTBEAT_INTERVAL_MS = 100;
 /** The pause before a client retries after a 503, which the service sends if this test slows it down too much. */
 const RETRY_INTERVAL_MS = 200;
 
