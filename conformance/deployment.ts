@@ -38,13 +38,17 @@ export class Deployment {
   async ask(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     if (this.#unanswered >= MAX_UNANSWERED) throw new NotChecked('the service no longer answers');
     try {
-      const answer = await ask(this.url, method, path, options, this.#timeoutMs);
+      const answer = await this.send(method, path, options);
       this.answers.push(answer);
       return answer;
     } catch (error) {
       if (error instanceof NoAnswer) this.#unanswered += 1;
       throw error;
     }
+  }
+
+  protected send(method: string, path: string, options: RequestOptions): Promise<Answer> {
+    return ask(this.url, method, path, options, this.#timeoutMs);
   }
 
   /** Activates the machine of the run with changed members; undefined leaves a member out. */

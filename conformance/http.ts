@@ -56,14 +56,13 @@ export async function ask(
         response.on('error', reject);
         response.on('end', () => {
           const body = Buffer.concat(chunks);
-          const type = response.headers['content-type'] ?? '';
           resolve({
             request: `${method} ${path.replace(/\?.*/, '')}`,
             sent: [...(options.sent ?? []), ...textsOf(options.body)],
             status: response.statusCode ?? 0,
             headers: response.headers,
             body,
-            json: /^application\/([\w.-]+\+)?json\b/i.test(type) ? parseJson(body) : undefined,
+            json: jsonOf(response.headers, body),
           });
         });
       });
@@ -76,7 +75,13 @@ export async function ask(
   }
 }
 
-function bytesOf(body: RequestOptions['body']): Buffer | undefined {
+/** The parsed body of an answer; undefined if it is not JSON or not declared as JSON. */
+export function jsonOf(headers: IncomingHttpHeaders, body: Buffer): unknown {
+  const type = headers['content-type'] ?? '';
+  return /^application\/([\w.-]+\+)?json\b/i.test(type) ? parseJson(body) : undefined;
+}
+
+export function bytesOf(body: RequestOptions['body']): Buffer | undefined {
   if (body === undefined) return undefined;
   if (typeof body === 'string' || body instanceof Uint8Array) return Buffer.from(body);
   return Buffer.from(JSON.stringify(body));

@@ -14,7 +14,7 @@ import { ACTIVATION_FAULTS } from './faults-activation.js';
 import { HEARTBEAT_FAULTS } from './faults-heartbeat.js';
 import { MANIFEST_FAULTS } from './faults-manifest.js';
 import { REFUSAL_FAULTS } from './faults-refusals.js';
-import { FaultyService } from './proxy.js';
+import { FaultyService } from './faulty-service.js';
 import { Service } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
 
@@ -26,11 +26,12 @@ const FAULTS = [...ACTIVATION_FAULTS, ...HEARTBEAT_FAULTS, ...MANIFEST_FAULTS, .
 const HTML = '<!doctype html><title>Welcome</title><h1>It works!</h1>';
 
 const service = await Service.start();
-const faulty = await FaultyService.start(service.url);
 const license = await service.issue({ machines_allowed: 1 });
 await publish(service, '1.0.0');
 await publish(service, '1.1.0', '2026-06-01T00:00:00Z');
 await publish(service, '1.2.0', '2027-06-01T00:00:00Z');
+
+const faulty = new FaultyService(service.url, { license_key: license.license_key, email: license.email });
 
 const runAll = (
   url: string,
@@ -65,9 +66,13 @@ describe('a service that follows the contract', () => {
 
   test('receives at most 80 requests in a run, and stores two blocks of telemetry', async () => {
     await service.sql('truncate telemetry_inbox');
-    faulty.requestCount = 0;
-    await runAll(faulty.url);
-    expect(faulty.requestCount).toBeLessThanOrEqual(80);
+    let requests = 0;
+    const count = () => (requests += 1);
+    service.app.getHttpServer().on('request', count);
+    await runAll(service.url);
+    service.app.getHttpServer().off('request', count);
+    expect(requests).toBeGreaterThan(40);
+    expect(requests).toBeLessThanOrEqual(80);
     expect(await service.sql('select 1 from telemetry_inbox')).toHaveLength(2);
   });
 
@@ -156,11 +161,11 @@ describe('rules that cannot be decided are not checked, and do not count as fail
   });
 
   test('with tokens that are not JWS, the signature of a token is not checked', async () => {
-    faulty.fault = (exchange) => {
+    const deployment = faulty.with((exchange) => {
       if (exchange.path === '/v1/activate' && exchange.status < 300)
         exchange.body = Buffer.from(exchange.body.toString().replace(/"token":"[^"]*"/, '"token":"opaque"'));
-    };
-    const results = await runAll(faulty.url);
+    });
+    const results = await runChecks(deployment, CONTRACT);
     const [tokenCheck] = results.filter(({ title }) => title.startsWith('A token that is a JWS'));
     expect(tokenCheck).toMatchObject({
       result: 'not_checked',
@@ -175,8 +180,7 @@ describe('a service with one fault:', () => {
   test.each(FAULTS)(
     'if it %s, exactly the checks of the broken rules fail',
     async (_what, createFault, ...expectedTitles) => {
-      faulty.fault = createFault();
-      const results = await runAll(faulty.url);
+      const results = await runChecks(faulty.with(createFault()), CONTRACT);
       const fails = titles(results, 'fails');
       for (const title of fails) failedTitles.add(title);
       expect(fails.toSorted()).toEqual(expectedTitles.toSorted());

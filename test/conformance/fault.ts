@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CODES } from '../../conformance/problems.ts';
-import type { Exchange, Fault } from './proxy.js';
+import type { Exchange, Fault } from './faulty-service.js';
 
 /** What a faulty service does, a function that creates the fault, and the titles of all checks that then fail. */
 export type FaultCase = readonly [what: string, createFault: () => Fault, ...failingTitles: string[]];
