@@ -359,22 +359,25 @@ test('settings that do not fit the live manifest are named, by mooring status to
   await published.drop();
 });
 
-/** Runs doctor and a start, which must fail with the same sentence. @returns the sentence */
-async function failureOfBoth(changes: Settings): Promise<string> {
+/** Runs doctor and a command, or a start without a command, which must fail with the same sentence. @returns the sentence */
+async function failureOfBoth(changes: Settings, other: 'start' | 'migrate'): Promise<string> {
   const { code, failures } = await diagnose(changes);
-  const start = await terminal.run([], { program: MAIN, env: { ...production, ...changes } });
-  expect({ doctor: code, start: start.code, failures: failures.length }).toEqual({
-    doctor: 2,
-    start: 2,
-    failures: 1,
-  });
-  expect(start.stderr).toBe(`${failures[0]!.text}\n`);
+  const env = { ...production, ...changes };
+  const run = await (other === 'start'
+    ? terminal.run([], { program: MAIN, env })
+    : terminal.run([other], { env }));
+  const codes = { doctor: code, [other]: run.code, failures: failures.length };
+  expect(codes).toEqual({ doctor: 2, [other]: 2, failures: 1 });
+  expect(run.stderr).toBe(`${failures[0]!.text}\n`);
   // Nothing else reports the failure: the log has no error.
-  expect(start.stdout).not.toContain('"level":50');
+  expect(run.stdout).not.toContain('"level":50');
   return failures[0]!.text;
 }
 
-describe('doctor and a start both fail, with the same sentence, because of', () => {
+/** Runs doctor and `mooring migrate`, which refuses a database as a start does, in a process that has run other commands. */
+const databaseFailureOf = (DATABASE_URL: string) => failureOfBoth({ DATABASE_URL }, 'migrate');
+
+describe('doctor and a start, or the migration with which it begins, fail with the same sentence because of', () => {
   const suffix = randomBytes(6).toString('hex');
   const [owner, former, name] = [`owner_${suffix}`, `former_${suffix}`, `rights_${suffix}`];
   const urlOf = (role: string) =>
@@ -393,7 +396,7 @@ describe('doctor and a start both fail, with the same sentence, because of', () 
   });
 
   test('a role that may not create the tables', async () => {
-    expect(await failureOfBoth({ DATABASE_URL: urlOf(owner) })).toMatch(
+    expect(await failureOfBoth({ DATABASE_URL: urlOf(owner) }, 'start')).toMatch(
       /^The role owner_\w+ lacks a right in the database rights_\w+ at .*: make it the owner, or correct DATABASE_URL/,
     );
   });
@@ -402,7 +405,7 @@ describe('doctor and a start both fail, with the same sentence, because of', () 
     await admin.query(`alter database ${name} owner to ${owner}`);
     const inDatabase = await connect(Object.assign(new URL(database.url), { pathname: `/${name}` }).href);
     await inDatabase.query('revoke create on schema public from pg_database_owner');
-    const sentence = await failureOfBoth({ DATABASE_URL: urlOf(owner) });
+    const sentence = await databaseFailureOf(urlOf(owner));
     const command = `grant all on schema public to ${owner}`;
     expect(sentence).toBe(
       `The role ${owner} owns the database, but may not create tables in its schema public: run ${command} in that database as a superuser (docs/operations/install.md).`,
@@ -414,7 +417,7 @@ describe('doctor and a start both fail, with the same sentence, because of', () 
 
   test('a role that owns the database, and whose search_path names no schema', async () => {
     await admin.query(`alter role ${owner} set search_path = missing`);
-    expect(await failureOfBoth({ DATABASE_URL: urlOf(owner) })).toMatch(
+    expect(await databaseFailureOf(urlOf(owner))).toMatch(
       /^The search_path of the role owner_\w+ names no schema in the database rights_\w+ at .* that it may use: correct it for the role/,
     );
     await admin.query(`alter role ${owner} reset search_path`);
@@ -423,7 +426,7 @@ describe('doctor and a start both fail, with the same sentence, because of', () 
   test('a role that owns the database and not its tables, until they are reassigned as the sentence says', async () => {
     await terminal.json(['migrate'], { env: { ...production, DATABASE_URL: urlOf(former) } });
     await admin.query(`alter database ${name} owner to ${owner}`);
-    const sentence = await failureOfBoth({ DATABASE_URL: urlOf(owner) });
+    const sentence = await databaseFailureOf(urlOf(owner));
     const command = `reassign owned by ${former} to ${owner}`;
     expect(sentence).toBe(
       `The role ${owner} owns the database, but ${former} owns its tables: run ${command} in that database as a superuser (docs/operations/install.md).`,
@@ -439,16 +442,14 @@ describe('doctor and a start both fail, with the same sentence, because of', () 
   test('a database whose encoding lacks characters of labels', async () => {
     await admin.query(`create database ${name}_latin1 encoding 'LATIN1' locale 'C' template template0`);
     const pathname = `/${name}_latin1`;
-    expect(
-      await failureOfBoth({ DATABASE_URL: Object.assign(new URL(database.url), { pathname }).href }),
-    ).toBe(
+    expect(await databaseFailureOf(Object.assign(new URL(database.url), { pathname }).href)).toBe(
       "The database of DATABASE_URL has the encoding LATIN1: create it with encoding 'UTF8' template template0 (docs/operations/install.md).",
     );
     await admin.query(`drop database ${name}_latin1 with (force)`);
   });
 
   test('a LOGO_FILE that does not exist', async () => {
-    expect(await failureOfBoth({ LOGO_FILE: terminal.file('none.png') })).toMatch(
+    expect(await failureOfBoth({ LOGO_FILE: terminal.file('none.png') }, 'start')).toMatch(
       /^LOGO_FILE cannot be read: /,
     );
   });
@@ -458,20 +459,10 @@ describe('doctor and a start both fail, with the same sentence, because of', () 
     const script = "Object.defineProperty(process, 'arch', { value: 'none' })";
     const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(script)}`;
     const development = Object.fromEntries(Object.keys(production).map((setting) => [setting, undefined]));
-    expect(await failureOfBoth({ ...development, NODE_OPTIONS })).toBe(
+    expect(await failureOfBoth({ ...development, NODE_OPTIONS }, 'start')).toBe(
       `No embedded PostgreSQL is installed for ${process.platform}-none: set DATABASE_URL and NODE_ENV=production.`,
     );
   });
-});
-
-test('a start on a PORT in use fails with one sentence, and the log has no error', async () => {
-  const env = { ...production, PORT: String(mailServer.port) };
-  const { code, stdout, stderr } = await terminal.run([], { program: MAIN, env });
-  expect(code).toBe(2);
-  expect(stderr).toMatch(
-    /^Mooring cannot listen on HOST 127\.0\.0\.1, PORT \d+ \(EADDRINUSE\): another program uses the port; set another PORT\.\n$/,
-  );
-  expect(stdout).not.toContain('"level":50');
 });
 
 describe('another fault is one line with the remedy, and the exit code is 1:', () => {
