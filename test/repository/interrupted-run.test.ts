@@ -38,22 +38,21 @@ function isRunning(pid: number): boolean {
   }
 }
 
-test('a run that is ended leaves no server and no file', async () => {
+test('a run removes what a killed one left, and leaves no server and no file when it is ended', async () => {
+  const killed = runTests('test/unit');
+  const killedEnded = once(killed, 'exit');
+  const postgresOfKilled = await postgresOf(killed);
+  killed.kill('SIGKILL');
+  await killedEnded;
+  const [left, ...others] = readdirSync(folder);
+  expect([isRunning(postgresOfKilled), others]).toEqual([true, []]);
+
   const run = runTests('test/unit');
   const ended = once(run, 'exit');
   const postgres = await postgresOf(run);
+  expect(isRunning(postgresOfKilled)).toBe(false);
+  expect(readdirSync(folder)).not.toContain(left);
   run.kill('SIGTERM');
   expect(await ended).toEqual([128 + 15, null]);
-  expect([isRunning(postgres), readdirSync(folder)]).toEqual([false, []]);
-});
-
-test('the next run removes what a killed one left', async () => {
-  const run = runTests('test/unit');
-  const ended = once(run, 'exit');
-  const postgres = await postgresOf(run);
-  run.kill('SIGKILL');
-  await ended;
-  expect(readdirSync(folder)).toHaveLength(1);
-  await once(runTests('--listTests'), 'exit');
   expect([isRunning(postgres), readdirSync(folder)]).toEqual([false, []]);
 });
