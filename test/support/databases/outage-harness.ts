@@ -14,8 +14,9 @@ import { everyProcess } from '../processes/processes.js';
 import { freePort } from '../processes/server-process.js';
 import { temporaryFolder } from '../folders.js';
 import { afterThisFile } from '../of-this-file.js';
+import { copyMigratedCluster } from './own-postgres.js';
 
-/** A PostgreSQL server of one test that can be stopped, frozen and restarted. Its URL does not change. */
+/** A PostgreSQL server of one test, with a migrated database. It can be stopped, frozen and restarted; its URL does not change. */
 export class FragilePostgres {
   readonly #directory = temporaryFolder();
   readonly #proxy = new TcpProxy();
@@ -25,6 +26,7 @@ export class FragilePostgres {
 
   static async start(): Promise<FragilePostgres> {
     const postgres = new FragilePostgres();
+    copyMigratedCluster(postgres.#directory);
     await postgres.#proxy.open();
     await postgres.restart();
     afterThisFile(() => postgres.end());

@@ -1,7 +1,7 @@
-import { chmodSync, cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { endPostmaster, launch, serverSettings } from '../../../src/database/embedded/postgres-process.js';
 import { temporaryFolder } from '../folders.js';
+import { copyCluster } from './own-postgres.js';
 
 /** A PostgreSQL server in a new directory that is restored from a copy of a backup. */
 export class Restored {
@@ -16,9 +16,7 @@ export class Restored {
    */
   constructor(backup: string, originalUrl: string) {
     this.#original = new URL(originalUrl);
-    cpSync(backup, this.cluster, { recursive: true });
-    // A copy does not keep the mode of the directory, which PostgreSQL checks.
-    chmodSync(this.cluster, 0o700);
+    copyCluster(backup, this.cluster);
   }
 
   /** Starts the server, and waits until it has recovered. @returns its URL */
