@@ -31,7 +31,7 @@ export async function runSteps(steps, pace, span, phases) {
 
 /** Returns the events of the simulation, with their times. Simulated time stops while a process starts. */
 export function scenarioSteps(context) {
-  const { environment, vendor, expected, hasPlantedFault, days } = context;
+  const { environment, vendor, days } = context;
   const hour = (share) => Math.round(share * days * 24) * HOUR_MS;
   return [
     ...serviceOutage(hour(EVENT_TIMES.serviceKilled), context),
@@ -39,10 +39,7 @@ export function scenarioSteps(context) {
       name: 'update',
       at: hour(EVENT_TIMES.update),
       durationMs: DAY_MS,
-      async act() {
-        if (hasPlantedFault) await environment.withDatabase((client) => plantFault(client, expected));
-        await vendor.publish(context);
-      },
+      act: async () => void (await vendor.publish(context)),
     },
     ...databaseOutage(hour(EVENT_TIMES.databaseKilled), context),
     {
@@ -110,9 +107,4 @@ function reconnection(at, pace, restore) {
     },
     { at: at + RECONNECTION_MS, act: async () => void (pace.isOpenLoop = false) },
   ];
-}
-
-/** Deletes an acknowledged activation, to prove that the checks of the database find a loss. */
-async function plantFault(client, { activationId }) {
-  await client.query('delete from activation where id = $1', [activationId.find((id) => id !== null)]);
 }

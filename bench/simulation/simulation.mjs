@@ -73,7 +73,6 @@ async function runSimulation(
     epoch,
     processes,
     folder,
-    hasPlantedFault,
     days,
   };
   const phases = [];
@@ -89,9 +88,17 @@ async function runSimulation(
   for (; connections.inProgress > 0 && !ended.aborted; await pause(TICK_MS));
   // The last retention run is due in the hour after the last day.
   await environment.runLastRetention(epoch + span + 10 * MINUTE_MS);
-  const checks = await environment.withDatabase((client) => checkDatabase(client, expected, epoch + span));
+  const checks = await environment.withDatabase(async (client) => {
+    if (hasPlantedFault) await plantFault(client, expected);
+    return checkDatabase(client, expected, epoch + span);
+  });
   const version = await postgresVersion(environment.settings.DATABASE_URL);
   return { counters, checker, expected, fleet, phases, checks, elapsed, pace, span, version };
+}
+
+/** Deletes an acknowledged activation, to prove that the checks of the database find a loss. */
+async function plantFault(client, { activationId }) {
+  await client.query('delete from activation where id = $1', [activationId.find((id) => id !== null)]);
 }
 
 async function advance({ fleet, connections, pace, environment, epoch, span, onProgress, ended, clients }) {
