@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { get } from 'node:http';
+import { createServer } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { listenFailure } from '../../src/server/listen-failure.js';
 import { createDatabase } from '../support/harness.js';
@@ -76,14 +78,15 @@ test('two instances share a port, an upgrade loses no request, and an instance t
   await second.end('SIGTERM');
 });
 
-test('an instance with REUSE_PORT cannot listen on the port of an instance without it, and says why', async () => {
-  const first = launch('false');
-  await first.ready();
+test('an instance with REUSE_PORT cannot listen on the port of a program that does not share it, and says why', async () => {
+  const other = createServer().listen(Number(port), '127.0.0.1');
+  await once(other, 'listening');
   const second = launch('true');
   expect(await second.exited).toEqual({ code: 2, signal: null });
   expect(second.stderr).toBe(
     `Mooring cannot listen on HOST 127.0.0.1, PORT ${port} (EADDRINUSE): the program that uses the port does not share it. If it is an instance of Mooring, restart it with REUSE_PORT=true.\n`,
   );
+  other.close();
 });
 
 test('on a system that cannot share a port, the failure names the setting', () => {
