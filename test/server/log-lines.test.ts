@@ -15,6 +15,9 @@ import { temporaryFolder } from '../support/folders.js';
 const folder = temporaryFolder();
 const database = await createDatabase();
 const terminal = new Terminal({});
+const PRINT_ON_SIGNAL = `process.on('SIGUSR2', () => console.trace(new Error('a canary')));`;
+/** The service that waited for its database, and then runs. */
+let server: ServerProcess;
 
 /** Creates a log that collects its parsed lines. */
 function makeLog(level: LogLevel = 'debug'): { log: AppLogger; lines: Record<string, unknown>[] } {
@@ -39,40 +42,36 @@ test('an error that Nest reports with its stack, as for a failed shutdown, is lo
 describe('in the journal of systemd', () => {
   const JOURNAL_LINE = /^<[2-7]>\{"level":\d\d,.*\}$/;
 
-  test('each line begins with the priority of its level; elsewhere it begins with the JSON', async () => {
+  test('each line begins with the priority of its level', async () => {
     const journal = join(folder, 'journal');
     const stdout = openSync(journal, 'a');
     const { dev, ino } = fstatSync(stdout);
-    const start = async (JOURNAL_STREAM: string) => {
-      const port = await freePort();
-      const settings = { PORT: String(port), DATA_DIR: folder, DATABASE_URL: database.url, JOURNAL_STREAM };
-      const server = new ServerProcess({ ...settings, LOG_LEVEL: 'debug' }, { stdout });
-      await server.ready();
-      for (const path of ['/health/live', '/v1/manifest'])
-        await call(`http://127.0.0.1:${port}`, 'GET', path);
-      await server.end();
-      return readFileSync(journal, 'utf8').trim().split('\n');
-    };
-    const lines = await start(`${dev}:${ino}`);
+    const port = await freePort();
+    const settings = { PORT: String(port), DATA_DIR: folder, DATABASE_URL: database.url, LOG_LEVEL: 'debug' };
+    const server = new ServerProcess({ ...settings, JOURNAL_STREAM: `${dev}:${ino}` }, { stdout });
+    await server.ready();
+    for (const path of ['/health/live', '/v1/manifest']) await call(`http://127.0.0.1:${port}`, 'GET', path);
+    await server.end();
+    closeSync(stdout);
+    const lines = readFileSync(journal, 'utf8').trim().split('\n');
     expect(lines.filter((line) => !JOURNAL_LINE.test(line))).toEqual([]);
     expect(lines).toContainEqual(expect.stringMatching(/^<7>\{"level":20,.*"route":"\/health\/live"/));
     expect(lines).toContainEqual(expect.stringMatching(/^<6>\{"level":30,.*"route":"\/v1\/manifest"/));
-    const linesElsewhere = (await start(`${dev}:${ino + 1}`)).slice(lines.length);
-    expect(linesElsewhere.filter((line) => !line.startsWith('{"level":'))).toEqual([]);
-    expect(linesElsewhere.length).toBeGreaterThan(0);
-    closeSync(stdout);
   });
 
-  test('an error that ends the start has the priority of an error', async () => {
-    const output = openSync(join(folder, 'refused'), 'a');
+  test.each([
+    ['with the priority of an error in the journal', 0, '<3>'],
+    ['without a priority in another file', 1, ''],
+  ])('an error that ends the start is printed %s', (what, otherInode, priority) => {
+    const output = openSync(join(folder, what), 'a');
     const { dev, ino } = fstatSync(output);
-    const env = { NODE_ENV: 'staging', JOURNAL_STREAM: `${dev}:${ino}` };
+    const env = { NODE_ENV: 'staging', JOURNAL_STREAM: `${dev}:${ino + otherInode}` };
     expect(() =>
       execFileSync(process.execPath, [MAIN], { env, stdio: ['ignore', 'ignore', output] }),
     ).toThrow();
     closeSync(output);
-    expect(readFileSync(join(folder, 'refused'), 'utf8')).toBe(
-      '<3>NODE_ENV must be development or production.\n',
+    expect(readFileSync(join(folder, what), 'utf8')).toBe(
+      `${priority}NODE_ENV must be development or production.\n`,
     );
   });
 });
@@ -126,19 +125,6 @@ describe('the output of a library', () => {
     expect(lines.slice(100)).toEqual(
       errors.map(({ code }) => expect.objectContaining({ code, left_out: 1 })),
     );
-  });
-
-  test('in the running service is written to the log, not to standard error', async () => {
-    const print = `process.on('SIGUSR2', () => console.trace(new Error('a canary')));`;
-    const server = new ServerProcess(
-      { PORT: '0', DATA_DIR: folder, DATABASE_URL: database.url },
-      { nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(print)}`] },
-    );
-    await server.ready();
-    server.child.kill('SIGUSR2');
-    await server.waitForOutput('stdout', /"source":"console\.trace".*"msg":"library output"/);
-    expect((await server.end()).code).toBe(0);
-    expect(server.stdout + server.stderr).not.toContain('a canary');
   });
 });
 
@@ -208,16 +194,33 @@ describe('a start', () => {
     proxy.port = await freePort();
     proxy.target = Number(new URL(database.url).port);
     const url = changedUrl((each) => (each.port = String(proxy.port)));
-    const server = new ServerProcess({ PORT: '0', DATA_DIR: folder, DATABASE_URL: url });
+    server = new ServerProcess(
+      // The journal is another file than the standard output, as if a unit of systemd wrote its output to a pipe.
+      { PORT: '0', DATA_DIR: folder, DATABASE_URL: url, JOURNAL_STREAM: '1:1' },
+      { nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(PRINT_ON_SIGNAL)}`] },
+    );
     await server.waitForOutput('stderr', /\n/);
     await proxy.open();
     await server.ready();
-    expect((await server.end()).code).toBe(0);
-    proxy.close();
     expect(server.stderr).toMatch(
       new RegExp(
         `^Waiting for the database at 127\\.0\\.0\\.1:${proxy.port} \\(ECONNREFUSED\\)\\.\\n\\n +Mooring is ready`,
       ),
     );
+  });
+});
+
+describe('a running service outside of the journal', () => {
+  test('writes the output of a library to the log, not to standard error', async () => {
+    server.child.kill('SIGUSR2');
+    await server.waitForOutput('stdout', /"source":"console\.trace".*"msg":"library output"/);
+    expect(server.stdout + server.stderr).not.toContain('a canary');
+  });
+
+  test('writes lines that begin with the JSON', async () => {
+    expect((await server.end()).code).toBe(0);
+    const lines = server.stdout.trim().split('\n');
+    expect(lines.filter((line) => !line.startsWith('{"level":'))).toEqual([]);
+    expect(lines.length).toBeGreaterThan(0);
   });
 });
