@@ -1,6 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { RetentionReport } from '../../src/retention/retention.service.js';
 import { RetentionHarness } from './harness.js';
+
+const NOW = '2026-11-20T00:05:00Z';
 
 const harness = await RetentionHarness.start();
 await harness.disableRollUp();
@@ -132,27 +135,50 @@ const exists = async (table: string, row: Values): Promise<boolean> => {
   return (await harness.sql(`select 1 from ${table} where ${idColumn} = $1`, [row[idColumn]])).length === 1;
 };
 
-test.each(DELETED)('$what is kept at $keptAt and deleted at $deletedAt', async (deletion) => {
-  const { table, values, keptAt, deletedAt } = deletion;
-  const row = await harness.insert(table, values());
-  expect((await harness.run(keptAt)).deleted).toEqual({});
-  expect(await exists(table, row)).toBe(true);
-  expect((await harness.run(deletedAt)).deleted).toEqual({ [table]: 1 });
-  expect(await exists(table, row)).toBe(false);
-});
-
-const NOW = '2026-11-20T00:05:00Z';
-test.each<[what: string, table: string, values: () => Values]>([
+const KEPT: [what: string, table: string, values: () => Values][] = [
   ['an active activation', 'activation', () => ({ license_id })],
   ['a license without an end', 'license', () => ({ on_expiry: 'stop' })],
   ['an expired license with on_expiry: keep', 'license', () => ({ expires_at: '2012-01-01' })],
   ['a suspended license', 'license', () => ({ staff_status: 'suspended' })],
   ['an open erasure request', 'erasure_request', () => ({ email: 'ada@example.com' })],
-])('%s is never deleted because of its age', async (_what, table, values) => {
-  const row = await harness.insert(table, values());
-  expect((await harness.run(NOW)).deleted).toEqual({});
-  expect(await exists(table, row)).toBe(true);
-  await harness.sql(`delete from ${table} where id = $1`, [row['id']]);
+];
+
+describe('in runs from the earliest time to the latest,', () => {
+  const TIMES = [...new Set(DELETED.flatMap(({ keptAt, deletedAt }) => [keptAt, deletedAt]))].toSorted();
+  /** By the time of each run: what the run deleted, and the rows of the table above that exist after it. */
+  const runs = new Map<string, { deleted: RetentionReport['deleted']; rows: Set<Values> }>();
+  const rowOf = new Map<string, Values>();
+
+  beforeAll(async () => {
+    const all = [...DELETED, ...KEPT.map(([what, table, values]) => ({ what, table, values }))];
+    for (const { what, table, values } of all) rowOf.set(what, await harness.insert(table, values()));
+    for (const time of TIMES) {
+      const { deleted } = await harness.run(time);
+      const rows = new Set<Values>();
+      for (const { what, table } of all)
+        if (await exists(table, rowOf.get(what)!)) rows.add(rowOf.get(what)!);
+      runs.set(time, { deleted, rows });
+    }
+  });
+  afterAll(() => harness.sql('truncate license, erasure_request cascade'));
+
+  test.each(DELETED)('$what is kept at $keptAt and deleted at $deletedAt', ({ what, keptAt, deletedAt }) => {
+    const row = rowOf.get(what)!;
+    expect([runs.get(keptAt)!.rows.has(row), runs.get(deletedAt)!.rows.has(row)]).toEqual([true, false]);
+  });
+
+  test.each(TIMES)('the report of the run at %s counts the rows that it deleted, by table', (time) => {
+    const counts = Map.groupBy(
+      DELETED.filter(({ deletedAt }) => deletedAt === time),
+      ({ table }) => table,
+    );
+    const expected = Object.fromEntries([...counts].map(([table, rows]) => [table, rows.length]));
+    expect(runs.get(time)!.deleted).toEqual(expected);
+  });
+
+  test.each(KEPT)('%s is never deleted because of its age', (what) => {
+    expect(runs.get(TIMES.at(-1)!)!.rows.has(rowOf.get(what)!)).toBe(true);
+  });
 });
 
 test('a week of telemetry counts is deleted 24 months after its Sunday, with all its counts', async () => {
@@ -174,20 +200,28 @@ test('a purchase is kept for TAX_RETENTION_YEARS', async () => {
   expect(await exists('purchase', purchase)).toBe(false);
 });
 
-test.each([
-  ['paid', 'active', 'active'],
-  ['dispute_won', 'active', 'active'],
-  ['disputed', 'active', 'suspended'],
-  ['disputed', 'revoked', 'revoked'],
-  // A license whose refund was reported in the last year still exists, and must not become valid again.
-  ['refunded', 'active', 'revoked'],
-  ['refunded', 'suspended', 'revoked'],
-])('when a %s purchase is deleted, its %s license becomes %s', async (state, before, after) => {
-  const { id: purchase_id } = await harness.insert('purchase', { state, recorded_on: '2016-07-01' });
-  const { id } = await harness.insert('license', { purchase_id, staff_status: before });
-  expect((await harness.run('2027-01-01T00:05:00Z')).deleted).toEqual({ purchase: 1 });
-  const sql = 'select purchase_id, staff_status from license where id = $1';
-  expect(await harness.sql(sql, [id])).toEqual([{ purchase_id: null, staff_status: after }]);
+test('when a purchase is deleted, its license gets the staff status with the same effect', async () => {
+  const cases = [
+    ['paid', 'active', 'active'],
+    ['dispute_won', 'active', 'active'],
+    ['disputed', 'active', 'suspended'],
+    ['disputed', 'revoked', 'revoked'],
+    // A license whose refund was reported in the last year still exists, and must not become valid again.
+    ['refunded', 'active', 'revoked'],
+    ['refunded', 'suspended', 'revoked'],
+  ] as const;
+  const licenses = await Promise.all(
+    cases.map(async ([state, before]) => {
+      const { id: purchase_id } = await harness.insert('purchase', { state, recorded_on: '2016-07-01' });
+      return (await harness.insert('license', { purchase_id, staff_status: before }))['id'];
+    }),
+  );
+  expect((await harness.run('2027-01-01T00:05:00Z')).deleted).toEqual({ purchase: cases.length });
+  for (const [index, [state, before, after]] of cases.entries()) {
+    const sql = 'select purchase_id, staff_status from license where id = $1';
+    const [license] = await harness.sql(sql, [licenses[index]]);
+    expect({ state, before, ...license }).toEqual({ state, before, purchase_id: null, staff_status: after });
+  }
 });
 
 test('a license is deleted with its activations and their release requests', async () => {

@@ -6,17 +6,6 @@ const harness = await RetentionHarness.start();
 await harness.disableRollUp();
 afterEach(() => harness.sql('truncate telemetry_inbox, telemetry'));
 
-/**
- * Stores telemetry of these days as earlier runs leave it: all rows are in partitions, and none is in the inbox.
- * @param testedDay the day of the tested run; a run a year earlier, when none of the rows is due, moves them
- */
-async function storeInPartitions(days: Record<string, number>, testedDay: string): Promise<void> {
-  await harness.receive(days);
-  const [year, ...rest] = testedDay.split('-');
-  const report = await harness.run(`${Number(year) - 1}-${rest.join('-')}T12:00:00Z`);
-  expect([report.deleted, await harness.days('telemetry')]).toEqual([{}, days]);
-}
-
 /** Cutoffs within a month, at its ends, at a leap day and at the end of a year. */
 const CUTOFFS: [asOf: string, days: string[], kept: string[]][] = [
   ['2026-11-20', ['2024-11-19', '2024-11-20', '2024-11-21'], ['2024-11-21']],
@@ -30,19 +19,20 @@ const CUTOFFS: [asOf: string, days: string[], kept: string[]][] = [
   ['2027-01-01', ['2024-12-31', '2025-01-01', '2025-01-02'], ['2025-01-02']],
 ];
 test.each(CUTOFFS)('a run on %s, given the days %j, keeps %j, from midnight on', async (asOf, days, kept) => {
-  await storeInPartitions(Object.fromEntries(days.map((day) => [day, 2])), asOf);
+  await harness.store(Object.fromEntries(days.map((day) => [day, 2])));
   const report = await harness.run(`${asOf}T00:00:00Z`);
   expect(Object.keys(await harness.days('telemetry'))).toEqual(kept);
   expect(report.deleted['telemetry']).toBe(2 * (days.length - kept.length));
-  // The last instant of the day changes nothing more.
-  expect((await harness.run(`${asOf}T23:59:59.999Z`)).deleted).toEqual({});
+});
+
+test('the last instant of a day has the same cutoff as its midnight', async () => {
+  await harness.store({ '2024-11-20': 1, '2024-11-21': 2 });
+  await harness.run('2026-11-20T23:59:59.999Z');
+  expect(await harness.days('telemetry')).toEqual({ '2024-11-21': 2 });
 });
 
 test('partitions of months that are due as a whole are dropped; of a month that is partly due, the due rows are deleted', async () => {
-  await storeInPartitions(
-    { '2024-09-01': 3, '2024-10-31': 4, '2024-11-20': 5, '2024-11-21': 6 },
-    '2026-11-20',
-  );
+  await harness.store({ '2024-09-01': 3, '2024-10-31': 4, '2024-11-20': 5, '2024-11-21': 6 });
   expect(await harness.partitions()).toEqual(expect.arrayContaining(['2024_09', '2024_10', '2024_11']));
   const { deleted } = await harness.run('2026-11-20T00:05:00Z');
   expect(deleted).toEqual({ telemetry: 12 });
@@ -53,7 +43,7 @@ test('partitions of months that are due as a whole are dropped; of a month that 
 });
 
 test('in a month that is partly due, all due rows are deleted, also if they are more than one batch', async () => {
-  await storeInPartitions({ '2024-11-20': 10_001, '2024-11-21': 1 }, '2026-11-20');
+  await harness.store({ '2024-11-20': 10_001, '2024-11-21': 1 });
   expect((await harness.run('2026-11-20T00:05:00Z')).deleted['telemetry']).toBe(10_001);
   expect(await harness.days('telemetry')).toEqual({ '2024-11-21': 1 });
 });
@@ -77,8 +67,7 @@ test.each([
 });
 
 test('a run records its times, its as_of, and by table the deleted rows and the oldest day', async () => {
-  await harness.sql('truncate retention_run');
-  await storeInPartitions({ '2024-11-20': 5, '2024-11-21': 6 }, '2026-11-20');
+  await harness.store({ '2024-11-20': 5, '2024-11-21': 6 });
   await harness.sql('truncate retention_run');
   harness.clock.set('2026-11-20T13:00:00Z');
   await harness.insert('audit_event', { at: new Date('2026-11-02T08:00:00Z') });

@@ -2,10 +2,11 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { expect } from '@jest/globals';
 import pg from 'pg';
-import type { Clock } from '../../src/core/clock.js';
+import { utcDay, type Clock } from '../../src/core/clock.js';
 import { Config } from '../../src/core/config.js';
 import { DatabaseUrl } from '../../src/database/data-source.js';
 import { RetentionService, type RetentionReport } from '../../src/retention/retention.service.js';
+import { partitionOf } from '../../src/telemetry/partitions.js';
 import { createDatabase, FakeClock } from '../support/harness.js';
 import { afterThisFile } from '../support/of-this-file.js';
 
@@ -139,6 +140,26 @@ export class RetentionHarness {
       `insert into telemetry_inbox (id, received_on, uptime_hours, soc_name)
        select gen_random_uuid(), day::date, n, day || ' ' || n
        from jsonb_each_text($1) each (day, rows), generate_series(1, rows::integer) n`,
+      [JSON.stringify(days)],
+    );
+  }
+
+  /**
+   * Stores telemetry rows with random ids as earlier runs leave them: in partitions, and not in the inbox.
+   * @param days the number of rows by day
+   */
+  async store(days: Readonly<Record<string, number>>): Promise<void> {
+    const months = new Set(Object.keys(days).map((day) => day.slice(0, 7)));
+    const partitions = [...months].map((month) => {
+      const next = new Date(`${month}-01`);
+      next.setUTCMonth(next.getUTCMonth() + 1);
+      const bounds = `from ('${month}-01') to ('${utcDay(next)}')`;
+      return `create table if not exists ${partitionOf(month)} partition of telemetry for values ${bounds}`;
+    });
+    await this.sql(partitions.join(';'));
+    await this.sql(
+      `insert into telemetry (id, received_on)
+       select gen_random_uuid(), day::date from jsonb_each_text($1) each (day, rows), generate_series(1, rows::integer)`,
       [JSON.stringify(days)],
     );
   }

@@ -9,8 +9,7 @@ const harness = await RetentionHarness.start();
 await harness.disableRollUp();
 beforeEach(async () => {
   await harness.sql('truncate telemetry_inbox, telemetry, one_time_code');
-  await harness.receive({ '2024-09-10': 3, '2024-10-31': 4, '2024-11-20': 5, '2024-11-21': 6 });
-  await harness.run('2024-12-01T12:00:00Z');
+  await harness.store({ '2024-09-10': 3, '2024-10-31': 4, '2024-11-20': 5, '2024-11-21': 6 });
 });
 
 const pendingDetaches = async () => {
