@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import type { Erasure } from '../../src/http/responses/api-types.js';
@@ -26,6 +26,26 @@ export async function staffHeaders(
 export async function waitForJobs(service: Service, taskPattern = '%'): Promise<void> {
   const sql = 'select 1 from graphile_worker.jobs where task_identifier like $1';
   await until(async () => (await service.sql(sql, [taskPattern])).length === 0);
+}
+
+/** Waits until no job is due. That of a holder's request is due after three days. */
+export const waitUntilIdle = (service: Service) =>
+  until(
+    async () => (await service.sql('select 1 from graphile_worker.jobs where run_at <= now()')).length === 0,
+  );
+
+/** Does in a running service what a start does with the tombstone file (`ErasureReplay`). */
+export const repeatErasures = ({ app }: Service) => app.get(ErasureService).replay();
+
+/** Removes licenses, requests and tombstones, so that another test can use the service. */
+export async function clear(service: Service): Promise<void> {
+  await waitUntilIdle(service);
+  await service.sql('truncate graphile_worker._private_jobs');
+  await service.sql(
+    `truncate license, purchase, erasure_request, repeated_erasure, session, one_time_code, mail_recipient cascade`,
+  );
+  await rm(join(service.dataDir, 'erased.txt'), { force: true });
+  await repeatErasures(service);
 }
 
 /** Waits until all mails with a stored recipient are sent: the row of such a mail in `mail_recipient` is deleted then. */

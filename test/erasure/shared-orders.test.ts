@@ -1,68 +1,72 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
-import { erase, waitForJobs } from './harness.js';
-import { copyDatabase, createDatabase, FakeClock, Service, type TestDatabase } from '../support/harness.js';
-import { temporaryFolder } from '../support/folders.js';
+import { restoreDumpOf } from '../support/databases/dumped.js';
+import { clear, erase, repeatErasures, waitForJobs, waitUntilIdle } from './harness.js';
+import { FakeClock, Service, type TestDatabase } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { everyRow } from '../support/tables.js';
 
 // An imported order may have licenses of several holders (docs/decisions/0048).
 
-/**
- * The clock of the service that was started last. It is an hour ahead of the real clock, by which the command line imports, so an
- * erasure by the service has a later time than each import.
- */
-let startedAt = Date.now() + 3_600_000;
 const [ADA, BOB, OLD_BOB] = ['ada@example.com', 'bob@leak.example', 'old-bob@leak.example'];
 const [OF_ADA, OF_BOB] = [`KEY-A-0001,${ADA},order-7`, `KEY-B-0001,${BOB},order-7`];
 const search = new LeakSearch([BOB, OLD_BOB].flatMap(formsOfText));
 const ERASED = 'the holder of this license was erased, so it is not imported again';
 
-const root = temporaryFolder();
-let service: Service | undefined;
-let dataDir: string;
-let original: TestDatabase;
+/**
+ * An hour ahead of the real clock, by which the command line imports, so an erasure by the service has a later time than each import.
+ */
+let startedAt = Date.now() + 3_600_000;
+/**
+ * The time of the next start. A restored database uses a block of a database that is not in its lineage only if the block is older
+ * than its own first start, so each start has a later time.
+ */
+const nextStart = () => new Date((startedAt += 1_000));
 
-beforeEach(async () => {
-  dataDir = mkdtempSync(join(root, 'data-'));
-  original = await createDatabase();
+/** The service on the original database. Each test begins without licenses, requests and tombstones. */
+const original = await Service.start({ clock: new FakeClock(nextStart()) });
+const { dataDir } = original;
+
+/** The services of one test, on restored databases. They share the tombstone file. */
+let copies: Service[] = [];
+beforeEach(() => original.clock.set(nextStart()));
+afterEach(async () => {
+  for (const copy of copies) await copy.close();
+  copies = [];
+  await clear(original);
 });
-afterEach(stop);
 
-/** Closes the service, and starts one on this database. At its start it repeats the erasures of the tombstone file. */
+/** Starts a service on a restored database. At its start it repeats the erasures of the tombstone file. */
 async function start({ url }: { url: string }): Promise<Service> {
-  await stop();
-  // A restored database uses a block of a database that is not in its lineage only if the block is older than its own first start,
-  // so each start has a later time.
-  const clock = new FakeClock(new Date((startedAt += 1_000)));
-  return (service = await Service.start({ databaseUrl: url, dataDir, clock }));
+  const copy = await Service.start({ databaseUrl: url, dataDir, clock: new FakeClock(nextStart()) });
+  copies.push(copy);
+  return copy;
 }
 
-async function stop(): Promise<void> {
-  await service?.close();
-  service = undefined;
+/** Does in a running service what a later start does with the tombstone file. */
+async function startAgain(instance: Service): Promise<Service> {
+  instance.clock.set(nextStart());
+  await repeatErasures(instance);
+  return instance;
 }
 
-/** Copies a database, as a backup of this time that has been restored. */
-async function backup(database = original): Promise<TestDatabase> {
-  await stop();
-  return copyDatabase(database);
+/** Makes a backup and restores it. */
+async function backup(instance = original): Promise<TestDatabase> {
+  await waitUntilIdle(instance);
+  return restoreDumpOf(instance.databaseUrl);
 }
 
 /** Makes a backup, imports the order, erases Bob, and starts on the backup. */
-async function restoreAfterErasure(): Promise<{ running: Service; restored: TestDatabase }> {
-  await start(original);
+async function restoreAfterErasure(): Promise<Service> {
   const restored = await backup();
-  const before = await start(original);
-  await importRows(before, OF_BOB, OF_ADA);
-  await erase(before, BOB);
-  return { running: await start(restored), restored };
+  await importRows(original, OF_BOB, OF_ADA);
+  await erase(original, BOB);
+  return start(restored);
 }
 
 /** Imports rows, each with a key, an address and a transaction. @returns the report */
@@ -133,15 +137,13 @@ describe('the erasure of one of two holders of an order', () => {
     ['the other one bought it', [OF_ADA, OF_BOB], ADA],
     ['the erased one bought it', [OF_BOB, OF_ADA], null],
   ])('changes nothing of the other one, also after a restore, if %s', async (_what, rows, remaining) => {
-    let running = await start(original);
-    await importRows(running, ...rows);
-    const { id, token } = await activateForAda(running);
+    await importRows(original, ...rows);
+    const { id, token } = await activateForAda(original);
     const restored = await backup();
-    running = await start(original);
-    await erase(running, BOB);
-    await waitForJobs(running);
-    for (const database of [original, restored]) {
-      running = await start(database);
+    await erase(original, BOB);
+    await waitForJobs(original);
+    for (const open of [() => startAgain(original), () => start(restored)]) {
+      const running = await open();
       expect([await buyers(running), await leaks(running)]).toEqual([[{ email: remaining }], []]);
       expect(await readLicense(running, id)).toEqual({
         email: ADA,
@@ -160,13 +162,11 @@ describe('the erasure of one of two holders of an order', () => {
   });
 
   test('lets the other one be imported again if the backup is older than the import', async () => {
-    await start(original);
     const restored = await backup();
-    let running = await start(original);
-    await importRows(running, OF_BOB, OF_ADA);
-    const id = await idOf(running, ADA);
-    await erase(running, BOB);
-    running = await start(restored);
+    await importRows(original, OF_BOB, OF_ADA);
+    const id = await idOf(original, ADA);
+    await erase(original, BOB);
+    const running = await start(restored);
     const later = `KEY-B-0002,${BOB},order-7`;
     expect(await importRows(running, OF_BOB, OF_ADA, later)).toMatchObject({
       imported: 1,
@@ -181,13 +181,12 @@ describe('the erasure of one of two holders of an order', () => {
   });
 
   test('changes nothing of the other one who was imported again after a restore, at any later start', async () => {
-    const { running: first, restored } = await restoreAfterErasure();
-    let running = first;
+    const running = await restoreAfterErasure();
     await importRows(running, OF_BOB, OF_ADA);
     const license = await signInAndActivateForAda(running);
     const replays = {
       'of the command line': () => Terminal.beside(running).run(['erasure', 'list']),
-      'of the next start': async () => void (running = await start(restored)),
+      'of the next start': () => startAgain(running),
     };
     for (const replay of Object.values(replays)) {
       await replay();
@@ -195,24 +194,21 @@ describe('the erasure of one of two holders of an order', () => {
     }
     // The purchase keeps its buyer also if her license gets another address.
     await running.setLicense(license.id, { email: 'ada@example.org' });
-    running = await start(restored);
+    await startAgain(running);
     expect(await buyers(running)).toEqual([{ email: ADA }]);
     // An operator may copy the row from another backup.
     await running.sql('update purchase set email = $1', [BOB]);
-    running = await start(restored);
+    await startAgain(running);
     expect([await buyers(running), await leaks(running)]).toEqual([[{ email: null }], []]);
   });
 
   test('is repeated at a start on an older backup, and so is a later erasure of the other one, who had been imported again', async () => {
-    await start(original);
     const [restored, beforeImport] = [await backup(), await backup()];
-    let running = await start(original);
-    await importRows(running, OF_BOB, OF_ADA);
-    await erase(running, BOB);
-    running = await start(restored);
+    await importRows(original, OF_BOB, OF_ADA);
+    await erase(original, BOB);
+    let running = await start(restored);
     await importRows(running, OF_ADA);
-    const afterImport = await backup(restored);
-    running = await start(restored);
+    const afterImport = await backup(running);
     await erase(running, ADA);
     running = await start(afterImport);
     expect(await buyers(running)).toEqual([{ email: null }]);
@@ -224,19 +220,16 @@ describe('the erasure of one of two holders of an order', () => {
   });
 
   test('changes nothing of the other one who was imported before the first start after a restore', async () => {
-    let running = await start(original);
     // The request waits in the backup, so the replay also completes it.
-    await running.app.get(ErasureService).request(BOB);
+    await original.app.get(ErasureService).request(BOB);
     const restored = await backup();
-    running = await start(original);
-    await importRows(running, OF_BOB, OF_ADA);
+    await importRows(original, OF_BOB, OF_ADA);
     // The erasure gets the real time, so that the import below is later than it.
-    running.clock.set(new Date());
-    await erase(running, BOB);
-    await waitForJobs(running);
-    await stop();
+    original.clock.set(new Date());
+    await erase(original, BOB);
+    await waitForJobs(original);
     await importRows({ databaseUrl: restored.url, dataDir }, OF_BOB, OF_ADA);
-    running = await start(restored);
+    const running = await start(restored);
     await expectUnchanged(running, await signInAndActivateForAda(running));
     await waitForJobs(running, 'erasure%');
     expect(await running.sql('select erased from erasure_request')).toEqual([
@@ -245,22 +238,20 @@ describe('the erasure of one of two holders of an order', () => {
   });
 
   test('removes an earlier address of the erased one from the purchase, also after a restore', async () => {
-    let running = await start(original);
-    await importRows(running, `KEY-B-0001,${OLD_BOB},order-7`, OF_ADA);
+    await importRows(original, `KEY-B-0001,${OLD_BOB},order-7`, OF_ADA);
     const restored = await backup();
-    running = await start(original);
-    await running.setLicense(await idOf(running, OLD_BOB), { email: BOB });
-    await erase(running, BOB);
-    await waitForJobs(running);
-    for (const database of [original, restored]) {
-      running = await start(database);
+    await original.setLicense(await idOf(original, OLD_BOB), { email: BOB });
+    await erase(original, BOB);
+    await waitForJobs(original);
+    for (const open of [() => startAgain(original), () => start(restored)]) {
+      const running = await open();
       expect([await buyers(running), await leaks(running)]).toEqual([[{ email: null }], []]);
       expect(await idOf(running, ADA)).toEqual(expect.any(String));
     }
   });
 
   test('lets a report of the payment processor issue no license to an erased buyer after a restore', async () => {
-    const { running } = await restoreAfterErasure();
+    const running = await restoreAfterErasure();
     const report = { transaction_id: 'order-7', status: 'paid', email: BOB } as const;
     expect((await running.app.get(PurchasesService).record(report)).license_ids).toEqual([]);
     expect(await leaks(running)).toEqual([]);
