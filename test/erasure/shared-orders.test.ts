@@ -19,7 +19,8 @@ const search = new LeakSearch([BOB, OLD_BOB].flatMap(formsOfText));
 const ERASED = 'the holder of this license was erased, so it is not imported again';
 
 /**
- * An hour ahead of the real clock, by which the command line imports, so an erasure by the service has a later time than each import.
+ * An hour ahead of the real clock, by which the command line imports, so an erasure by the service has a later time than each
+ * import.
  */
 let startedAt = Date.now() + 3_600_000;
 /**
