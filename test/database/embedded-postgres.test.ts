@@ -12,6 +12,7 @@ import {
   startEmbeddedPostgres,
 } from '../../src/database/embedded/embedded-postgres.js';
 import { endPostmaster, isPostmaster } from '../../src/database/embedded/postgres-process.js';
+import { copyMigratedCluster } from '../support/databases/own-postgres.js';
 import { query } from '../support/databases/replica-harness.js';
 
 let folder: string;
@@ -65,6 +66,7 @@ async function kill(child: ChildProcess) {
 
 /** Starts a server, creates a table in it, and kills its owner. A later read of the table shows whether data was lost. */
 async function startOrphan() {
+  copyMigratedCluster(dataDir);
   const owner = startOtherProcess();
   const url = await owner.line();
   await query(url, 'create table stored as select 42 as answer');
@@ -92,6 +94,7 @@ test('a first start creates a cluster and a database, and a stop leaves no proce
 });
 
 test('a restart keeps the data and the password', async () => {
+  copyMigratedCluster(dataDir);
   const first = await start();
   await query(first.url, 'create table stored as select 42 as answer');
   await first.stop();
@@ -102,6 +105,7 @@ test('a restart keeps the data and the password', async () => {
 });
 
 test('the server listens only on 127.0.0.1 and logs no statement, parameter or connection', async () => {
+  copyMigratedCluster(dataDir);
   const server = await startEmbeddedPostgres(dataDir);
   const expected = {
     listen_addresses: '127.0.0.1',
@@ -138,6 +142,7 @@ test('the server listens only on 127.0.0.1 and logs no statement, parameter or c
 });
 
 test('a server that is not durable has its shared memory in its folder, which is deleted after a kill', async () => {
+  copyMigratedCluster(dataDir);
   const server = await start();
   expect(readdirSync(join(cluster, 'pg_dynshmem'))).not.toEqual([]);
   await server.stop();
@@ -212,6 +217,7 @@ test('if two processes start at once on an empty directory, one owns the server,
 });
 
 test('a start fails while another process owns the server, and the error names the owner and the directory', async () => {
+  copyMigratedCluster(dataDir);
   const owner = startOtherProcess();
   const url = await owner.line();
   await expect(startEmbeddedPostgres(dataDir, { waitSeconds: 0 })).rejects.toThrow(
@@ -221,6 +227,7 @@ test('a start fails while another process owns the server, and the error names t
 });
 
 test('a start removes the files of an earlier start that was killed while it created the cluster', async () => {
+  copyMigratedCluster(dataDir);
   mkdirSync(join(dataDir, 'postgres.init-killed', 'cluster'), { recursive: true });
   const server = await start();
   await server.stop();
