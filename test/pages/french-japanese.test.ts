@@ -20,12 +20,12 @@ test.each([
     const submit = page.getByRole('button', { name: signIn.submit });
     await submit.click();
     await expectNoEnglish(page, tag, page.getByText(signIn.missingKey));
-    await browser.expectAccessibleLayout(page);
+    await browser.expectLayout(page);
     await page.getByLabel(signIn.key, { exact: true }).fill(license.license_key);
     await page.getByLabel(signIn.email, { exact: true }).fill(license.email);
     await submit.click();
     await expectNoEnglish(page, tag, page.getByRole('table', { name: machines.caption, exact: true }));
-    await browser.expectAccessibleLayout(page);
+    await browser.expectLayout(page);
     await page.getByRole('button', { name: `${release.self} Mac A` }).click();
     const dialog = page.getByRole('dialog', { name: release.selfTitle.replace('{machine}', 'Mac A') });
     await expectNoEnglish(page, tag, dialog);
@@ -34,12 +34,12 @@ test.each([
     const field = dialog.getByLabel(signIn.code, { exact: true });
     await field.fill(code === '00000000' ? '11111111' : '00000000');
     await expectNoEnglish(page, tag, dialog.getByRole('alert'));
-    await browser.expectAccessibleLayout(page);
+    await browser.expectLayout(page);
     await field.fill(code);
     await expectToast(page, release.done);
     const ended = page.getByRole('table', { name: machines.captionEnded, exact: true });
     await expectNoEnglish(page, tag, ended);
-    await browser.expectAccessibleLayout(page);
+    await browser.expectLayout(page);
     expect(await page.locator('html').getAttribute('lang')).toBe(tag);
   },
 );

@@ -46,7 +46,7 @@ const OUTSIDE = `[...document.querySelectorAll('bdi, td, th, dd, h1, h2, p, li, 
 /** Expects that no text became an element, and that each is in its box. */
 async function expectOnlyText(page: Page): Promise<void> {
   expect(await page.locator('img[src=x], [onmouseover], [onclick]').count()).toBe(0);
-  await browser.expectAccessibleLayout(page);
+  await browser.expectLayout(page);
   for (const width of [320, 1280]) {
     await page.setViewportSize({ width, height: 800 });
     expect([width, await page.evaluate(OUTSIDE)]).toEqual([width, []]);
