@@ -9,7 +9,7 @@ import { sell } from '../erasure/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { FakeClock } from '../support/harness.js';
 import { expectNoEnglish, findEnglishPieces } from './english-text.js';
-import { signInByCode, signInByKey } from './portal-browser.js';
+import { focusWindow, signInByCode, signInByKey } from './portal-browser.js';
 import { endRoute } from './routes.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, expectToast, type HolderCredentials } from './steps.js';
@@ -77,7 +77,7 @@ test('a German page describes each state of a license in German', async () => {
   ];
   for (const [change, shown] of states) {
     await service.setLicense(license.license_id, change);
-    await page.reload();
+    await focusWindow(page);
     await expectGerman(page, page.getByText(shown));
   }
 });
@@ -206,7 +206,7 @@ test('the German privacy page is in German, with the descriptions of all tables 
   expect(shown.toSorted()).toEqual(columns.map(({ what }) => what).toSorted());
   // Only names are marked as English.
   expect(await page.locator('main [lang=en]:not(.mono)').count()).toBe(0);
-  await browser.expectAccessibleLayout(page);
+  await browser.expectLayout(page);
   await page.setViewportSize({ width: 1280, height: 800 });
   const overlapping = `[...document.querySelectorAll('thead th')].filter((th) => th.scrollWidth > th.clientWidth).length`;
   expect(await page.evaluate(overlapping)).toBe(0);
