@@ -97,6 +97,8 @@ function isProvoked(message: ConsoleMessage): boolean {
   return API_PATH.test(new URL(message.location().url).pathname);
 }
 
+const DEFAULT_LOCALE = 'en-GB';
+
 /** The script of axe-core, compressed, because Chromium takes longer to receive it than to run it. */
 let axe: string | undefined;
 
@@ -105,7 +107,7 @@ async function readAxe(): Promise<string> {
   return gzipSync(await readFile(path)).toString('base64');
 }
 
-/** A context that later tests of a file use again. */
+/** A context that later tests use again. */
 interface KeptContext {
   readonly origin: string;
   readonly locale: string;
@@ -118,42 +120,64 @@ interface KeptContext {
 export const pageOf = async (at: Page | TestBrowser, origin: string): Promise<Page> =>
   at instanceof TestBrowser ? at.openPage(origin) : at;
 
-/** The Chromium of a test file. An error or warning on the console, or a request to another origin, fails the test. */
+/** The Chromium of a worker. An error or warning on the console, or a request to another origin, fails the test. */
 export class TestBrowser {
   readonly faults: string[] = [];
   /** The contexts of the test that is running. */
   readonly #contexts = new Set<BrowserContext>();
   readonly #kept = new Map<BrowserContext, KeptContext>();
+  readonly #times = new WeakMap<BrowserContext, string | number>();
   #browser: Browser | undefined;
 
   /** Takes the browser before the tests of a file, and gives it back after them. */
-  static startForFile(): TestBrowser {
-    const browser = new TestBrowser();
-    beforeAll(async () => void (browser.#browser = await takeBrowser()));
-    afterEach(() => browser.endTest());
-    afterAll(() => browser.end());
-    return browser;
+  startForFile(): this {
+    beforeAll(async () => void (this.#browser = await takeBrowser()));
+    afterEach(() => this.#endTest());
+    afterAll(() => this.#end());
+    return this;
   }
 
-  private async end(): Promise<void> {
-    for (const context of this.#kept.keys()) await context.close();
-    if (this.#browser) await giveBack(this.#browser);
+  /** Gives the browser back, with the latest context in the default language for the next file, but no more, to save memory. */
+  async #end(): Promise<void> {
+    const contexts = [...this.#kept.keys()];
+    const lasting = contexts.findLast((context) => this.#kept.get(context)!.locale === DEFAULT_LOCALE);
+    for (const context of contexts) if (context !== lasting) await context.close();
+    if (this.#browser) await giveBack(this.#browser, lasting);
   }
 
   /** Opens a page in a context that has no cookies and no cache. */
   async openPage(
     origin: string,
-    { now = NOW, path, isContextKept = true, locale = 'en-GB', viewport, ...options }: PageOptions = {},
+    {
+      now = NOW,
+      path,
+      isContextKept = true,
+      locale = DEFAULT_LOCALE,
+      viewport,
+      ...options
+    }: PageOptions = {},
   ): Promise<Page> {
     const context =
       isContextKept && Object.keys(options).length === 0
         ? await this.#keptContext(origin, locale)
         : await this.#newContext(origin, { locale, ...options });
-    await context.clock.setFixedTime(now);
+    await this.#setTime(context, now);
     const page = await context.newPage();
     if (viewport) await page.setViewportSize(viewport);
     if (path !== undefined) await page.goto(path);
     return page;
+  }
+
+  /** Sets the clock of a page. Tests that call `setFixedTime` themselves would leave their time to the next test. */
+  setTime(page: Page, now: number): Promise<void> {
+    return this.#setTime(page.context(), now);
+  }
+
+  /** Sets the clock of a context, unless it has this time: each call adds a script to all its later pages. */
+  async #setTime(context: BrowserContext, now: string | number): Promise<void> {
+    if (this.#times.get(context) === now) return;
+    await context.clock.setFixedTime(now);
+    this.#times.set(context, now);
   }
 
   /**
@@ -204,7 +228,7 @@ export class TestBrowser {
   }
 
   /** Closes the pages of a test, and fails the test if one of them had a fault. */
-  private async endTest(): Promise<void> {
+  async #endTest(): Promise<void> {
     const contexts = [...this.#contexts];
     this.#contexts.clear();
     for (const context of contexts) {

@@ -1,7 +1,7 @@
 import { ChildProcess } from 'node:child_process';
 import diagnostics from 'node:diagnostics_channel';
 import { Socket } from 'node:net';
-import { chromium, type Browser, type LaunchOptions } from 'playwright-core';
+import { chromium, type Browser, type BrowserContext, type LaunchOptions } from 'playwright-core';
 import { profiled } from '../support/profile.js';
 import { shareProcess } from '../support/runner/shared-processes.mjs';
 
@@ -31,9 +31,13 @@ export async function takeBrowser(): Promise<Browser> {
   return shared.browser;
 }
 
-/** Ends the use by a test file. @throws Error if the file leaves a context behind, which could affect a later file */
-export async function giveBack(browser: Browser): Promise<void> {
-  const contexts = browser.contexts();
+/**
+ * Ends the use by a test file.
+ * @param kept a context that the next file may use
+ * @throws Error if the file leaves another context behind, which could affect a later file
+ */
+export async function giveBack(browser: Browser, kept?: BrowserContext): Promise<void> {
+  const contexts = browser.contexts().filter((context) => context !== kept);
   for (const context of contexts) await context.close();
   // A worker process may end although its browser still runs.
   if (shared?.browser === browser) for (const handle of handlesOf(shared)) handle.unref();

@@ -970,7 +970,7 @@ test('the history shows how long ago something was, with the exact time on focus
     [30 * DAY_MS - 1, '29 days ago'],
     [30 * DAY_MS, '20 November'],
   ] as const) {
-    await page.clock.setFixedTime(now + age);
+    await browser.setTime(page, now + age);
     await page.evaluate('dispatchEvent(new Event("focus"))');
     await time.filter({ hasText: text }).waitFor();
     expect(await boxes()).toEqual(before);

@@ -127,14 +127,19 @@ export async function freePort(): Promise<number> {
   for (;;) {
     lastOffset += 1;
     const port = firstPortOfWorker + (lastOffset % PORTS_PER_WORKER);
-    const server = createServer().listen(port, '127.0.0.1');
-    const isFree = await once(server, 'listening').then(
-      () => true,
-      () => false,
-    );
-    if (!isFree) continue;
-    server.close();
-    await once(server, 'close');
-    return port;
+    if (await isFreePort(port)) return port;
   }
+}
+
+/** Returns whether no process listens on a port of 127.0.0.1. */
+export async function isFreePort(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1');
+  const isFree = await once(server, 'listening').then(
+    () => true,
+    () => false,
+  );
+  if (!isFree) return false;
+  server.close();
+  await once(server, 'close');
+  return true;
 }
