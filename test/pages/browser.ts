@@ -107,6 +107,11 @@ async function readAxe(): Promise<string> {
   return gzipSync(await readFile(path)).toString('base64');
 }
 
+/** `Uint8Array` as pages have it, and Node 24 does not. */
+interface Base64Reader {
+  fromBase64(text: string): Uint8Array<ArrayBuffer>;
+}
+
 /** A context that later tests use again. */
 interface KeptContext {
   readonly origin: string;
@@ -248,9 +253,16 @@ export class TestBrowser {
   async expectAccessible(page: Page, rules: 'all' | keyof typeof RULES = 'all'): Promise<void> {
     // The content security policy would block a script tag, so the automation protocol runs the script.
     if (!(await page.evaluate('"axe" in window'))) {
-      await page.evaluate(`new Response(
-        new Blob([Uint8Array.fromBase64('${(axe ??= await readAxe())}')]).stream().pipeThrough(new DecompressionStream('gzip')),
-      ).text().then((source) => void (globalThis.axeSource = source))`);
+      // An argument is not parsed as a script, and a stream of a `Response` does not leave the process of the page.
+      await page.evaluate(
+        async (compressed) => {
+          const stream = new Response(
+            (Uint8Array as unknown as Base64Reader).fromBase64(compressed),
+          ).body!.pipeThrough(new DecompressionStream('gzip'));
+          Object.assign(globalThis, { axeSource: await new Response(stream).text() });
+        },
+        (axe ??= await readAxe()),
+      );
       // Without `noHtml` axe-core serializes each element that it checks, also those without a violation.
       await page.evaluate(
         '(0, eval)(axeSource), delete globalThis.axeSource, axe.configure({ noHtml: true })',
