@@ -1,5 +1,5 @@
 import diagnostics from 'node:diagnostics_channel';
-import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 
 const PROFILE = Symbol.for('mooring.profile');
 /** The number of clock ticks in a second on Linux; /proc has times in ticks. */
@@ -47,7 +47,8 @@ export class FileProfile {
       path: this.#path,
       seconds: (performance.now() - this.#began) / 1000,
       own: cpu.own - this.#cpuBefore.own,
-      children: cpu.children - this.#cpuBefore.children,
+      // The time of a browser that has ended is not known.
+      children: Math.max(0, cpu.children - this.#cpuBefore.children),
       rss: process.memoryUsage.rss(),
       kinds: Object.fromEntries(this.#kinds),
     };
@@ -66,7 +67,19 @@ function nameOf(args) {
 
 function cpuSeconds() {
   const { user, system } = process.cpuUsage();
-  return { own: (user + system) / 1e6, children: cpuOf('self').children };
+  return { own: (user + system) / 1e6, children: cpuOf('self').children + cpuOfDescendants(process.pid) };
+}
+
+/** Reads the processor time of the running processes below a process, such as the browser that test files share. */
+function cpuOfDescendants(ancestor) {
+  if (!existsSync('/proc/self/stat')) return 0;
+  const running = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const parents = new Map(running.map((pid) => [Number(pid), fieldsOf(pid)[1]]));
+  const isBelow = (pid) => pid > 1 && (parents.get(pid) === ancestor || isBelow(parents.get(pid)));
+  return [...parents.keys()]
+    .filter(isBelow)
+    .map(cpuOf)
+    .reduce((sum, { own, children }) => sum + own + children, 0);
 }
 
 /** Records the processor time of the PostgreSQL of the run, including that of backends that have ended. */
@@ -75,13 +88,22 @@ export function writePostgresProfile(pid) {
   appendFileSync(process.env.MOORING_PROFILE, `${JSON.stringify({ postgres: own + children })}\n`);
 }
 
-/** Reads the processor time of a process and of its ended children in seconds; 0 if the system is not Linux. */
+/** Reads the processor time of a process and of its ended children in seconds; 0 if it has ended, or if the system is not Linux. */
 function cpuOf(pid) {
-  const file = `/proc/${pid}/stat`;
-  if (!existsSync(file)) return { own: 0, children: 0 };
-  // After the command in brackets, the 12th and 13th fields are the user and system time of the process, the next two those of
-  // its children.
-  const fields = readFileSync(file, 'utf8').split(') ').at(-1).split(' ').slice(11, 15);
-  const [user, system, ...children] = fields.map((ticks) => Number(ticks) / TICKS_PER_SECOND);
+  const [user, system, ...children] = fieldsOf(pid)
+    .slice(11, 15)
+    .map((ticks) => ticks / TICKS_PER_SECOND);
   return { own: user + system, children: children[0] + children[1] };
+}
+
+/**
+ * Reads what /proc says about a process, from the fields after the command in brackets: the second is its parent, the 12th and 13th
+ * are its user and system time, and the next two those of its ended children. All are 0 without this process.
+ */
+function fieldsOf(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1).split(' ').map(Number);
+  } catch {
+    return Array.from({ length: 15 }, () => 0);
+  }
 }
