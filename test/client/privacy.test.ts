@@ -39,6 +39,7 @@ describe('the sources of the client', () => {
 
   test('mention process.env only as the default of an option, and for the proxy', async () => {
     const reads = [...(await sources()).values()].flatMap((text) => text.match(/process\.env[^\n]*/g) ?? []);
+    // The ends of two lines: the default of `environment` in options.ts, and `proxyEnv` in separate-fetch.ts.
     expect(reads).toEqual(['process.env;', 'process.env });']);
   });
 });
@@ -57,6 +58,7 @@ test('no line of the log contains a key, an e-mail address, a token, a label, a 
     () => problem(403, 'license_revoked', 'stop', { email: EMAIL }),
   ];
   for (const answer of answers) {
+    // The handler returns the function, which makes a new response, or fails, at each call.
     computer.service.answer['/v1/heartbeat'] = () => answer;
     await computer.client.heartbeatNow();
   }

@@ -51,6 +51,7 @@ test('the refusal of a version contains the newest covered version, compared by 
   });
 });
 
+// Versions are equal if their numbers are, without zeros at the end. A version that was never published is not refused.
 test.each([
   ['3.2', 'version_not_covered'],
   ['3.2.0', 'version_not_covered'],
@@ -115,6 +116,7 @@ test('a withdrawn version is not returned as the newest covered one', async () =
 });
 
 test('a version that is live again after a withdrawal can be the newest covered one', async () => {
+  // The test above withdrew 3.3 and 3.4, each time back to 3.2.
   const license = await service.issue({ expires_at: new Date('2026-12-15T00:00:00Z') });
   const expiringToken = (await service.activate(license, 'laptop', { app_version: '2.10' })).json.token;
   await publish(service, '3.5', '2027-01-01T00:00:00Z');

@@ -54,7 +54,8 @@ beforeAll(async () => {
   );
   await service.app.get(ReleaseDecisions).decide(waiting!.id, 'decline', AUDIT_CONTEXT);
   await requests.create(active.id, REQUEST_REASONS[2]!);
-  // The clock of the instance that changes the address is a second behind that of the others.
+  // The clock of the instance that changes the address is a second behind. The change is stored with the time of the newest event of
+  // the license, so that the events of the former holder remain before it.
   service.clock.advance(-1_000);
   await licenses.set(license_id, { email: BOB }, { actor: 'grace', reason: STAFF_REASON });
   service.clock.advance(HOUR_MS);
@@ -152,7 +153,7 @@ test('a release request in a session by key is not stored if the license gets an
   expect(await service.sql(stored, [json.activation.id])).toEqual([]);
 });
 
-/** Issues a license with an active machine, whose address is changed by an instance whose clock is ahead by `aheadMs`. */
+/** Issues a license with an active machine, and changes its address by an instance whose clock is ahead by `aheadMs`. */
 async function changeAddressAhead(next: string, aheadMs: number): Promise<string> {
   const issued = await service.issue({ email: 'earlier@leak.example' });
   const { json } = await service.activate(issued);
@@ -169,14 +170,14 @@ async function subjectsTo(email: string): Promise<string[]> {
   return mails.map(({ subject }) => subject).toSorted();
 }
 
-test('events of the new holder are mailed and shown, also if the clock of their instance is behind the change of the address', async () => {
+test('events of the new holder are mailed and shown, also if the clock of their instance shows a time before the change of the address', async () => {
   const email = 'later@example.com';
   const id = await changeAddressAhead(email, 5_000);
   const requests = service.app.get(ReleaseRequests);
   await requests.create(id, 'Sold', email);
   const find = 'select id from release_request where activation_id = $1';
   const [request] = await service.sql<{ id: string }>(find, [id]);
-  // A mail that is sent only after the next step would not say that the machine stays active.
+  // A mail is written when it is sent. After the release below, this one could not say that the machine stays active.
   await waitForJobs(service, 'mail_%');
   await service.app.get(ReleaseDecisions).decide(request!.id, 'decline', AUDIT_CONTEXT);
   await waitForJobs(service, 'mail_%');
@@ -194,7 +195,7 @@ test('events of the new holder are mailed and shown, also if the clock of their 
   expect(decided).toMatchObject({ action: 'release_request.decide', change: { decision: 'decline' } });
 });
 
-test('the export of the new holder has what staff did through an instance whose clock is behind the change of the address', async () => {
+test('the export of the new holder has what staff did through an instance whose clock shows a time before the change of the address', async () => {
   const email = 'owns@example.com';
   const id = await changeAddressAhead(email, 5_000);
   const [row] = await service.sql('select license_id from activation where id = $1', [id]);
@@ -223,7 +224,7 @@ test('of two changes of the address, also if the clock of the second instance is
   expect(json.licenses[0].history).toEqual([]);
 });
 
-test('a release by the new holder through an instance whose clock is behind the change of the address counts and is mailed', async () => {
+test('a release by the new holder through an instance whose clock shows a time before the change of the address counts and is mailed', async () => {
   const email = 'releases@example.com';
   const id = await changeAddressAhead(email, HOUR_MS - 1);
   const { activation } = await service.app.get(ReleaseService).releaseForHolder(id, email);
@@ -234,6 +235,7 @@ test('a release by the new holder through an instance whose clock is behind the 
 });
 
 test('if the change of the address is over an hour ahead, a release keeps its own time', async () => {
+  // The first moment of the new holder is a millisecond after the change, so it is over an hour ahead.
   const id = await changeAddressAhead('wrong@example.com', HOUR_MS);
   const { activation } = await service.app.get(ReleaseService).release(id, AUDIT_CONTEXT);
   expect(activation.ended_at).toEqual(service.clock.now());

@@ -205,7 +205,7 @@ describe('a copied license.json whose token was edited', () => {
 
   test.each([
     ['to another format', () => 'not a token'],
-    ['with the kid of the service', (token: string, machine: string) => editToken(token, machine)],
+    ['in its claims, with its kid unchanged', (token: string, machine: string) => editToken(token, machine)],
     [
       'with an invented kid, for longer than 7 days',
       (token: string, machine: string) => editToken(token, machine, 'invented'),
@@ -235,18 +235,21 @@ describe('a copied license.json whose token was edited', () => {
       { exp: START / 1000 + 7 * 86_400 },
     ],
     ['with an exp in 400 days, without token keys', false, undefined, {}],
-  ])('%s: the edit gains 7 days, and no activation', async (_name, areKeysShipped, kid, claims) => {
-    const { copy, exp, license, start } = await copyWithEditedToken({ areKeysShipped }, (token, machine) =>
-      editToken(token, machine, kid, claims),
-    );
-    expect((await start()).kind).toBe('running');
-    await copy.client.close();
-    copy.time.wall = exp + MINUTE;
-    expect((await start()).kind).toBe('needs_network');
-    copy.isOnline = true;
-    expect((await copy.client.heartbeatNow()).kind).toBe('stopped');
-    expect(await activeMachineIds(license)).toHaveLength(1);
-  });
+  ])(
+    '%s: the copy starts without the network until 7 days after iat, as an unedited copy does, and gets no activation',
+    async (_name, areKeysShipped, kid, claims) => {
+      const { copy, exp, license, start } = await copyWithEditedToken({ areKeysShipped }, (token, machine) =>
+        editToken(token, machine, kid, claims),
+      );
+      expect((await start()).kind).toBe('running');
+      await copy.client.close();
+      copy.time.wall = exp + MINUTE;
+      expect((await start()).kind).toBe('needs_network');
+      copy.isOnline = true;
+      expect((await copy.client.heartbeatNow()).kind).toBe('stopped');
+      expect(await activeMachineIds(license)).toHaveLength(1);
+    },
+  );
 
   describe.each([true, false])('with an iat far in the future, token keys shipped: %p', (areKeysShipped) => {
     const copyWithTimes = async (iat: number, exp: number) => {
@@ -340,7 +343,7 @@ describe('a copy of the file of a stopped client:', () => {
     expect(copy.sentTokens).toEqual([]);
   });
 
-  test('after a release of the first machine, a copy activates like that of a running client, because it was not released', async () => {
+  test('after a release of the first machine, a copy on another machine activates in the background, because that one was not released', async () => {
     const { license, copy } = await stoppedCopy('released');
     expect((await copy.open()).kind).toBe('running');
     await copy.advanceTime(10 * MINUTE);

@@ -6,7 +6,7 @@ import { sourceFrame } from '../../src/core/source-frames.js';
 import { temporaryFolder } from '../support/folders.js';
 
 const folder = temporaryFolder();
-// Line 2 of the file is line 5 of the source; the other lines have no source.
+// Line 2 of the file is line 5 of the source. The others have no source, like the code of packages that the build includes.
 const map = { version: 3, sources: ['../src/a.ts'], names: [], mappings: ';AAIA' };
 writeFileSync(join(folder, 'mapped.js.map'), JSON.stringify(map));
 writeFileSync(join(folder, 'broken.js.map'), '{');

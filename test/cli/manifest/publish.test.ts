@@ -170,8 +170,8 @@ describe('after publishing, the public URL is read:', () => {
 
   test('while the address serves the previous manifest, whose key is no longer trusted, the command waits, then reports it as the previous one', async () => {
     const before = await publisher.json(['manifest', 'show']);
-    const leaked = signUnchecked(before.signed, JSON.parse(before.signed), untrusted);
-    const [document, address] = [await nextDocument(), await serveDocument(leaked)];
+    const signedByOldKey = signUnchecked(before.signed, JSON.parse(before.signed), untrusted);
+    const [document, address] = [await nextDocument(), await serveDocument(signedByOldKey)];
     await using cache = address;
     const run = await publish(document, cache.url, '--wait', '1');
     expect(run).toMatchObject({ code: 1, json: { served: false } });
@@ -189,7 +189,7 @@ describe('after publishing, the public URL is read:', () => {
     const run = await publish(document, other.url, '--wait', '0');
     expect(run).toMatchObject({ code: 1, json: { served: false } });
     expect(run.stderr).toBe(
-      `The manifest is published, but ${other.url}/v1/manifest serves the manifest of sequence 99, above ${sequence}. Either another publisher has published since, or this address has the manifests of another installation or from before the database was lost: clients that have seen sequence 99 refuse a lower one.\n`,
+      `The manifest is published, but ${other.url}/v1/manifest serves the manifest of sequence 99, above ${sequence}. Another publisher has published since, this address serves another installation, or a cache still has a manifest of a database that was lost. Clients that have seen sequence 99 refuse a lower one.\n`,
     );
     const next = await nextDocument();
     await using cache = await startFakeServer(
