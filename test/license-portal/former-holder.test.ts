@@ -54,8 +54,8 @@ beforeAll(async () => {
   );
   await service.app.get(ReleaseDecisions).decide(waiting!.id, 'decline', AUDIT_CONTEXT);
   await requests.create(active.id, REQUEST_REASONS[2]!);
-  // The clock of the instance that changes the address is a second behind. The change is stored with the time of the newest event of
-  // the license, so that the events of the former holder remain before it.
+  // The clock of the instance that changes the address is a second behind. The change is stored with the time of the newest event
+  // of the license, so that the events of the former holder remain before it.
   service.clock.advance(-1_000);
   await licenses.set(license_id, { email: BOB }, { actor: 'grace', reason: STAFF_REASON });
   service.clock.advance(HOUR_MS);

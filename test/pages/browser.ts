@@ -301,8 +301,8 @@ export class TestBrowser {
   }
 
   /**
-   * Expects what other texts could break on a page whose accessibility is checked elsewhere: that it does not scroll sideways, narrow
-   * and wide and at 200 % zoom, and that its controls are large enough on a phone.
+   * Expects what other texts could break on a page whose accessibility is checked elsewhere: that it does not scroll sideways,
+   * narrow and wide and at 200 % zoom, and that its controls are large enough on a phone.
    */
   async expectLayout(page: Page): Promise<void> {
     for (const width of [PHONE_WIDTH, ZOOMED_WIDTH, DESKTOP_WIDTH]) await this.#expectLayoutAt(page, width);
