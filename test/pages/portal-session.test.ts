@@ -301,6 +301,22 @@ test('an open dialog keeps the typed reason, although support has released its m
   );
 });
 
+test('of two returns in quick succession, the answer to the second one is shown', async () => {
+  const license = await service.issue({ email: `${randomUUID()}@example.com` });
+  const page = await openByKey(browser, origin, license);
+  const readAgain = async () => {
+    const { held } = await holdNextAnswer(page, '**/portal/api/session');
+    await focusWindow(page);
+    return held;
+  };
+  const answerFirst = await readAgain();
+  await service.setLicense(license.license_id, { machines_allowed: 7 });
+  const answerSecond = await readAgain();
+  await answerFirst();
+  await answerSecond();
+  await headline(page).filter({ hasText: '0 of 7 machines in use' }).waitFor();
+});
+
 test('an answer that is older than what the page shows is ignored', async () => {
   const page = await openByKey(browser, origin, license);
   const held = Promise.withResolvers<Route>();

@@ -47,6 +47,7 @@ export function Portal() {
   const hint = newestHint === releaseHint() ? newestHint : null;
   const latestStage = useRef(stage);
   latestStage.current = stage;
+  const newestReading = useRef({});
   const signedIn = typeof stage === 'object' ? stage : null;
   // The signed-in holder does not see the license of the hint: it belongs to another holder, or the holder signed in
   // with the key of another license.
@@ -77,8 +78,11 @@ export function Portal() {
   /** Reads the data of the signed-in holder again, in the background. Newer data and an open dialog stay as they are. */
   const reread = async () => {
     if (!holder) return;
+    const reading = (newestReading.current = {});
     const found = await readHolder().catch((error: unknown) => isSignedOut(error) && 'later');
     if (!found || stage !== latestStage.current || document.querySelector('dialog[open]')) return;
+    // The holder has returned once more meanwhile, and the data may have changed in between.
+    if (reading !== newestReading.current) return;
     setSignInReason(found === 'later' ? found : null);
     if (found === 'later') {
       if (signInReason !== 'later') announce(messages.session.endedNotice);
