@@ -370,6 +370,8 @@ test('releases of machines with equal labels, or none, are distinguished in mess
   ] as const) {
     const { license_id, license_key } = await requestReleases('equal@example.com', label, [one, two]);
     await page.goto('/support/#requests');
+    // Without it, the queue is read again after a minute only.
+    await focusWindow(page);
     const names = [`${text} …${one}`, `${text} …${two}`];
     for (const name of names) {
       await button(page, `Release ${name}, as asked`).click();
