@@ -1,7 +1,6 @@
 import { expect } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { DataSource } from 'typeorm';
-import { Sessions } from '../../src/http/sessions/sessions.js';
+import { Browser } from '../license-portal/harness.js';
 import type { Service } from '../support/harness.js';
 import { pageOf, type TestBrowser } from './browser.js';
 import type { HolderCredentials } from './steps.js';
@@ -48,8 +47,9 @@ export async function signInByCode(
   service: Service,
   email: string,
 ): Promise<void> {
-  const value = await service.app.get(Sessions).begin(service.app.get(DataSource).manager, { email });
-  const cookie = { name: 'mooring_holder', value, url: origin, httpOnly: true, sameSite: 'Strict' } as const;
+  const { cookies } = await new Browser(service).beginSession(email);
+  const [name, value] = ['mooring_holder', cookies.get('mooring_holder')!];
+  const cookie = { name, value, url: origin, httpOnly: true, sameSite: 'Strict' } as const;
   await page.context().addCookies([cookie]);
 }
 
