@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { migrate } from '../../src/database/migrations.js';
 import { HeartbeatService } from '../../src/heartbeat/heartbeat.service.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { AUDIT_CONTEXT, retryWhileUnavailable, Service } from '../support/harness.js';
@@ -10,7 +9,6 @@ import { query, StreamingReplica } from '../support/databases/replica-harness.js
 const REPLICA_WARNING = /^The replica is unavailable or too far behind/;
 
 const first = await FragilePostgres.start();
-await migrate(first.url);
 const second = await StreamingReplica.of(first, 'second');
 const replica = await StreamingReplica.of(first, 'replica');
 const databaseUrl = first.url.replace(/@([^/]+)/, `@$1,${new URL(second.url).host}`);

@@ -1,12 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { migrate } from '../../src/database/migrations.js';
 import { Service } from '../support/harness.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 import { query } from '../support/databases/replica-harness.js';
 
 const primary = await FragilePostgres.start();
-await migrate(primary.url);
 const service = await Service.start({ databaseUrl: primary.url });
 
 const CANCEL_WAITING_COMMITS = `

@@ -7,7 +7,6 @@ import { DataSource } from 'typeorm';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { poolOf } from '../../src/database/data-source.js';
 import { startOwnPostgres } from '../support/databases/own-postgres.js';
-import { migrate } from '../../src/database/migrations.js';
 import { KeyRing } from '../../src/keys/tokens/key-ring.js';
 import { signLicenseToken, type LicenseClaims } from '../../src/keys/tokens/license-token.js';
 import { waitForJobs } from '../erasure/harness.js';
@@ -16,7 +15,6 @@ import { publish } from '../manifest/publish.js';
 
 /** A separate server, because transaction ids are counted per server and no other test may use one. */
 const server = await startOwnPostgres();
-await migrate(server.url);
 const service = await Service.start({ databaseUrl: server.url });
 const observer = await connect(server.url);
 await observer.query('alter system set autovacuum = off');

@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import pg from 'pg';
-import { migrate } from '../../src/database/migrations.js';
 import { startOwnPostgres } from '../support/databases/own-postgres.js';
 import { temporaryFolder } from '../support/folders.js';
 import { connect } from '../support/harness.js';
@@ -14,7 +13,6 @@ const QUERY = /select pg_relation_filepath[^;]*/.exec(
 
 const directory = temporaryFolder();
 const server = await startOwnPostgres(directory);
-await migrate(server.url);
 
 /** Opens a connection that a crash of the server ends. */
 async function connectUntilCrash(): Promise<pg.Client> {

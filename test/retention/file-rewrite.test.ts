@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { startOwnPostgres } from '../support/databases/own-postgres.js';
-import { migrate } from '../../src/database/migrations.js';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { DeletedRowsRemain, LARGE_TABLE_BYTES, REWRITTEN_TABLES } from '../../src/retention/rewrite.js';
@@ -23,7 +22,6 @@ const HOLDER = {
 // The test starts its own server, so that no data of other tests is in the files.
 const directory = temporaryFolder();
 const server = await startOwnPostgres(directory);
-await migrate(server.url);
 const service = await Service.start({ databaseUrl: server.url });
 const retention = service.app.get(RetentionService);
 // Tables are rewritten 20 hours after the first run, which no start in a database of the tests makes (global-setup.mjs).
