@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { LogLevel } from '../../src/core/config.js';
 import { LibraryOutput } from '../../src/core/library-output.js';
 import { AppLogger } from '../../src/core/logger.js';
@@ -16,8 +16,6 @@ const folder = temporaryFolder();
 const database = await createDatabase();
 const terminal = new Terminal({});
 const PRINT_ON_SIGNAL = `process.on('SIGUSR2', () => console.trace(new Error('a canary')));`;
-/** The service that waited for its database, and then runs. */
-let server: ServerProcess;
 
 /** Creates a log that collects its parsed lines. */
 function makeLog(level: LogLevel = 'debug'): { log: AppLogger; lines: Record<string, unknown>[] } {
@@ -188,29 +186,33 @@ describe('a start', () => {
       }
     },
   );
+});
 
-  test('says once that it waits for the database, with host and reason, and continues when the database answers', async () => {
-    const proxy = new TcpProxy();
+describe('a start that waits for its database, and whose output is not the journal,', () => {
+  let server: ServerProcess;
+  const proxy = new TcpProxy();
+
+  beforeAll(async () => {
     proxy.port = await freePort();
     proxy.target = Number(new URL(database.url).port);
-    const url = changedUrl((each) => (each.port = String(proxy.port)));
+    const url = Object.assign(new URL(database.url), { port: String(proxy.port) }).href;
     server = new ServerProcess(
-      // The journal is another file than the standard output, as if a unit of systemd wrote its output to a pipe.
       { PORT: '0', DATA_DIR: folder, DATABASE_URL: url, JOURNAL_STREAM: '1:1' },
       { nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(PRINT_ON_SIGNAL)}`] },
     );
     await server.waitForOutput('stderr', /\n/);
     await proxy.open();
     await server.ready();
+  });
+
+  test('says so once, with host and reason, and continues when the database answers', () => {
     expect(server.stderr).toMatch(
       new RegExp(
         `^Waiting for the database at 127\\.0\\.0\\.1:${proxy.port} \\(ECONNREFUSED\\)\\.\\n\\n +Mooring is ready`,
       ),
     );
   });
-});
 
-describe('a running service outside of the journal', () => {
   test('writes the output of a library to the log, not to standard error', async () => {
     server.child.kill('SIGUSR2');
     await server.waitForOutput('stdout', /"source":"console\.trace".*"msg":"library output"/);
