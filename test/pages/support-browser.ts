@@ -60,10 +60,9 @@ export async function openLoaded(
 
 /** Waits until the page has the answer to its next request with a path that ends in `path`. */
 export async function untilAnswered(page: Page, path: string): Promise<void> {
-  const answer = await page.waitForResponse((response) =>
-    new URL(response.url()).pathname.endsWith(`/${path}`),
+  await page.waitForEvent('requestfinished', (request) =>
+    new URL(request.url()).pathname.endsWith(`/${path}`),
   );
-  await answer.finished();
 }
 
 /** Adds a virtual platform authenticator to the browser, which confirms every request. */

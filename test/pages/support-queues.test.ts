@@ -134,37 +134,39 @@ test('Enter opens the license of the focused row, in the queue and in the list o
 });
 
 test('a page that gets no input stops polling, so that the session can end, and a page whose session has ended does too', async () => {
-  const page = await browser.openPage(origin, { isContextKept: false });
-  await page.clock.install({ time: NOW });
-  await openLoaded(page, origin, service, 'support');
-  let requests = 0;
-  page.on('request', () => (requests += 1));
-  // Every minute the page requests both queues. It stops five minutes after the last input.
-  await page.clock.runFor(61_000);
-  await until(async () => requests === 2);
-  await page.clock.runFor(10 * 60_000);
-  await until(async () => requests === 8);
-  await page.clock.runFor(10 * 60_000);
-  await page.keyboard.press('Tab');
-  expect(requests).toBe(8);
-  await page.clock.runFor(61_000);
-  await until(async () => requests === 10);
-
-  await service.sql('delete from session');
-  const refused = ['release-requests', 'erasures'].map((queue) => untilAnswered(page, queue));
-  await page.clock.runFor(61_000);
-  await Promise.all(refused);
-  await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
-  // Requests are counted in the page, so that none is still on its way to the test.
-  await page.evaluate(`{
+  const page = await browser.openPage(origin);
+  // The test calls the timer of the page. If it advanced all timers, the timeouts of requests would run out.
+  await page.addInitScript(`{
     const { fetch } = window;
     window.requests = 0;
     window.fetch = (...request) => { requests += 1; return fetch(...request); };
+    window.setInterval = (timer, period) => { if (period === 60_000) window.timer = timer; };
   }`);
-  await page.clock.runFor(3 * 61_000);
-  expect(await page.evaluate('requests')).toBe(0);
-  await focusWindow(page);
-  expect(await page.evaluate('requests')).toBe(1);
+  await openLoaded(page, origin, service, 'support');
+  const requestsOf = (script: string) =>
+    page.evaluate(`{ const before = requests; ${script}; requests - before }`);
+  const requestsAt = async (minute: number) => {
+    await browser.setTime(page, Date.parse(NOW) + minute * 60_000);
+    return requestsOf('timer()');
+  };
+  const bothAnswered = () =>
+    Promise.all(['release-requests', 'erasures'].map((path) => untilAnswered(page, path)));
+  // Every minute the page requests both queues. It stops five minutes after the last input.
+  for (const minute of [1, 2, 3, 4]) {
+    const answered = bothAnswered();
+    expect(await requestsAt(minute)).toBe(2);
+    await answered;
+  }
+  for (const minute of [5, 15]) expect(await requestsAt(minute)).toBe(0);
+  await page.keyboard.press('Tab');
+  await service.sql('delete from session');
+  const refused = bothAnswered();
+  expect(await requestsAt(16)).toBe(2);
+  await refused;
+  await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+  for (const minute of [17, 18]) expect(await requestsAt(minute)).toBe(0);
+  // Only the session is requested.
+  expect(await requestsOf('dispatchEvent(new Event("focus"))')).toBe(1);
 });
 
 test('a request is granted, and the machine is released; another is declined with a reason, and its machine stays', async () => {
