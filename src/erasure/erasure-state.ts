@@ -5,6 +5,7 @@ import { findWriteFault } from '../core/write-fault.js';
 import { Batch } from '../database/batch.js';
 import { REQUEST_TIMEOUTS_MS } from '../database/request-timeouts.js';
 import { queryOne } from '../database/sql.js';
+import { LICENSE_END } from '../licenses/license-end.js';
 import { TimeoutError, withTimeout } from '../database/timeout.js';
 import { readTombstones, toRequestIds } from './erased-ids.js';
 
@@ -88,6 +89,9 @@ async function readTombstoneFile(file: string): Promise<TombstoneFile> {
   }
 }
 
+/** The condition of a license that lost its address and has not ended; `$2` is the current time. */
+const NEEDS_ADDRESS = `address_lost_at is not null and (${LICENSE_END} <= $2) is not true`;
+
 /** Compares the erasures in the database with TOMBSTONE_FILE. */
 export async function readErasureState(
   dataSource: DataSource,
@@ -99,11 +103,10 @@ export async function readErasureState(
     dataSource,
     // `honoured_at` is the time at which a request was carried out.
     `select array(select id::text from erasure_request where honoured_at > $1) as carried_out_ids,
-       (select count(*)::integer from license where address_lost_at is not null and ended_at is null)
-         as licenses_without_address,
-       array(select id::text from license where address_lost_at is not null and ended_at is null
+       (select count(*)::integer from license where ${NEEDS_ADDRESS}) as licenses_without_address,
+       array(select id::text from license where ${NEEDS_ADDRESS}
              order by address_lost_at, id limit ${MAX_LISTED_LICENSES}) as license_ids`,
-    [since],
+    [since, now],
   );
   const { carried_out_ids, ...licenses } = state;
   const { recordedIds, is_writable, oldestAt } = await tombstones.read();
