@@ -13,6 +13,7 @@ const plainHeartbeat = once(async (service) =>
 );
 
 async function confirmedHeartbeat(service: Deployment): Promise<Answer> {
+  // If there is none, this throws the reason, which is not the one below.
   await successfulActivation(service);
   const answer = await plainHeartbeat(service).catch(() => {
     throw new NotChecked('the first heartbeat was not answered');
@@ -44,7 +45,8 @@ export const heartbeatChecks: readonly Check[] = [
     },
   },
   {
-    title: 'offline_until of a heartbeat is 7 days after server_time, and the next heartbeat is due earlier',
+    title:
+      'offline_until of a heartbeat is 7 days after server_time, and the next heartbeat is due before offline_until',
     run: async (service) => demandSevenDays((await confirmedHeartbeat(service)).json),
   },
   {

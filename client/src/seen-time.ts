@@ -21,8 +21,8 @@ export interface StoredTime {
  *   alone counts towards the 7 days.
  * - A clock that is ahead, even by a year, does no harm: each confirmation measures the difference to the service's
  *   clock, and the client subtracts it until the clock is corrected.
- * - A clock that jumps ahead after the last confirmation may make a restart wait for one heartbeat. Its confirmation sets
- *   the highest time seen to the service's time.
+ * - After a clock has jumped ahead since the last confirmation, a start may need the network once. The confirmation that it
+ *   then gets sets the highest time seen to the service's time.
  * - The client does not compensate for a clock that is behind. Otherwise, when the user sets the clock right, the
  *   difference would count as elapsed time.
  * - The time is never before the token's `iat`, even if the highest time seen was deleted from the file.

@@ -46,9 +46,8 @@ export async function requireMigrationRights(dataSource: DataSource, databaseUrl
 }
 
 /**
- * As `connectionRefusal`. If the role owns the database but lacks rights on its schema or tables, the error names the command that
- * corrects this.
- * @returns null for any other error
+ * Returns the error for a refused connection, as `connectionRefusal` does; null if waiting may help. If the role owns the database
+ * but lacks rights on its schema or tables, the error names the command that corrects this.
  */
 export async function databaseRefusal(error: unknown, databaseUrl: string): Promise<ConfigError | null> {
   const refusal = connectionRefusal(error, databaseUrl);

@@ -31,8 +31,8 @@ export const licenseTimeOfReturn = (now: string) =>
 
 /**
  * An SQL condition for a purchase `p` of PURCHASE_IDS_BY_EMAIL: the erasure of the address ($1) removes the address of its row. It
- * is false only if the row has another address and a license of the purchase has the same one: then the buyer is another person.
- * Without such a license, another address may be a former one of the erased person.
+ * is false only if the row has an address other than $1, and a license of the purchase has this other address too: then the buyer
+ * is another person. Without such a license, the other address may be a former one of the erased person.
  */
 const IS_ERASED_PURCHASE =
   'not exists (select 1 from license where purchase_id = p.id and email = p.email and email <> $1)';
@@ -49,7 +49,8 @@ export async function lockPersonalData(manager: EntityManager, email: string, at
       `select id from purchase where id in (${PURCHASE_IDS_BY_EMAIL}) order by id for update`,
       [email],
     );
-    // A license bought between the two statements is not in this list, because its purchase is not.
+    // A license bought between the two statements is left out, because its purchase is not locked: its holder returned after the
+    // erasure began. The next query does not find it either.
     const licenses = await queryIds(
       manager,
       `select id from license where email = $1 and (purchase_id is null or purchase_id = any($2))
@@ -138,7 +139,8 @@ export async function erasePersonalData(
   );
   // The update above locks the activations, so a concurrent release request is stored before this, or finds them ended.
   await execute(manager, 'delete from release_request where activation_id = any($1)', [activations]);
-  // The event `license.erased` takes this time; `license.ended` takes `ended_at`, which the next statement sets.
+  // The trigger of the next statement records `license.erased` with this time, and `license.ended` with the `ended_at` that it
+  // sets.
   await setEventTime(manager, at);
   await execute(
     manager,
@@ -148,10 +150,11 @@ export async function erasePersonalData(
      where id = any($1)`,
     [licenses, at],
   );
-  // The update above locks the licenses: a concurrent sign-in with a key has created its session before this, or finds none.
+  // The caller has locked the licenses: a concurrent sign-in with a key created its session before that, or finds no license.
   await execute(manager, 'delete from session where license_id = any($1)', [licenses]);
   const buyers = await queryRows<{ email: string }>(manager, CLEAR_BUYERS, [purchases]);
-  // If the license of a buyer got another address later, the data of the buyer's address would otherwise stay until it expires.
+  // A buyer's address may differ from that of the license. If no row has it any more, its codes, sessions and recipients of mails
+  // are deleted too. They would otherwise stay until they expire.
   await deleteAddressData(manager, await withoutData(manager, buyers));
   return {
     licenses: licenses.length,

@@ -79,7 +79,7 @@ export class EventDispatcher implements OnApplicationBootstrap, BeforeApplicatio
     const attempts = await inTransaction(pool, async (client) => {
       const events = await claimEvents(client, CONCURRENT_EVENTS);
       const made = await Promise.all(events.map((event) => this.#attempt(sender, event)));
-      // After the abort, no failure of the round is counted: most say only that the shutdown ended the attempt.
+      // After the abort no failure is stored, because most were caused by the shutdown. Another instance sends these events.
       const settled = made.filter(({ error }) => error === null || !this.#abandon.signal.aborted);
       if (settled.length > 0) await settleAttempts(client, settled, this.clock.now());
       return settled;

@@ -6,7 +6,7 @@ import { DIMENSIONS } from './telemetry.fields.js';
 
 /**
  * Counts each week that has ended and is not yet counted, oldest first. A week is counted once.
- * @param asOf the time for which the retention run applies the policy
+ * @param asOf the earlier of `now` and the time for which the retention run applies the policy
  * @returns the number of weeks
  */
 export async function rollUpWeeks(runner: QueryRunner, asOf: Date, now: Date): Promise<number> {
@@ -22,8 +22,9 @@ const DELETE_EMPTY_UNENDED_WEEKS = `
     and not exists (select from fleet_cell where week_end = w.week_end)
     and not exists (select from crash_week where week_end = w.week_end)`;
 
-// The first week is the one after the last counted week that has ended, or the week of the oldest row if none is counted. A week
-// has ended if it is before today and none of its rows waits in an inbox (the view telemetry_waiting).
+// The first week is the one after the last counted week that ended before the day of `now`, or the week of the oldest row if none
+// is counted. The last one is the last that ended before the day of `asOf` and of which no row waits in an inbox
+// (telemetry_waiting).
 async function findWeeksToCount(runner: QueryRunner, asOf: Date, now: Date): Promise<string[]> {
   const { first_week_end, first_open_day } = await queryOne<{
     first_week_end: string;
@@ -104,7 +105,8 @@ const INSERT_CRASH_GROUPS = `
   order by count(*) desc, crash_sig limit ${MAX_CRASH_ROWS_PER_WEEK}`;
 
 // `last_week_end` is the last week in which the group crashed: retention deletes the state together with this week.
-// This runs after the insert: a state that staff set meanwhile is then either updated here or set with the new week.
+// This runs after the insert, and setting a state locks the table before it reads the last week (LOCK_STATES): either this update
+// waits for the new state and changes it, or the state is set after this transaction and gets the new week.
 const UPDATE_CRASH_GROUP_STATES = `
   update crash_group_state set last_week_end = $1::date
   where crash_sig in (select crash_sig from crash_week where week_end = $1::date)`;

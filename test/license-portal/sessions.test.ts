@@ -225,7 +225,7 @@ test('without PUBLIC_URL the accepted origin is http://localhost with the port o
   await onOwnPort.close();
 });
 
-describe('a session by key ends', () => {
+describe('a session by key', () => {
   const beginSessions = async (email: string) => {
     const license = await service.issue({ email });
     return {
@@ -235,19 +235,19 @@ describe('a session by key ends', () => {
     };
   };
 
-  test('when the key is replaced; a session by code does not end', async () => {
+  test('ends when the key is replaced; a session by code does not end', async () => {
     const { license_id, byKey, byCode } = await beginSessions('rekeyed@example.com');
     await service.app.get(LicensesService).rekey(license_id, AUDIT_CONTEXT);
     expect([await isSignedIn(byKey), await visibleLicenseIds(byCode)]).toEqual([false, [license_id]]);
   });
 
-  test('when the license gets another address; a session by code no longer shows the license', async () => {
+  test('ends when the license gets another address; a session by code no longer shows the license', async () => {
     const { license_id, byKey, byCode } = await beginSessions('moved@example.com');
     await service.setLicense(license_id, { email: 'elsewhere@example.com' });
     expect([await isSignedIn(byKey), await visibleLicenseIds(byCode)]).toEqual([false, []]);
   });
 
-  test('neither at another change nor at a change of another license', async () => {
+  test('ends neither at another change nor at a change of another license', async () => {
     const { license_id, byKey } = await beginSessions('kept@example.com');
     const other = await beginSessions('another@example.com');
     await service.setLicense(license_id, { machines_allowed: 2, email: 'kept@example.com' });
@@ -255,7 +255,7 @@ describe('a session by key ends', () => {
     expect(await isSignedIn(byKey)).toBe(true);
   });
 
-  test('and shows no data of the next holder to a request that runs while the license gets another address', async () => {
+  test('shows no data of the next holder to a request that runs while the license gets another address', async () => {
     const { license_id, byKey } = await beginSessions('read-meanwhile@example.com');
     const staff = await OpenTransaction.begin(service, 'lock table license in access exclusive mode');
     const read = byKey.call('GET', '/session');
@@ -268,7 +268,7 @@ describe('a session by key ends', () => {
     expect(text).not.toContain('next-holder@example.com');
   });
 
-  test('and does not begin if the key is replaced while the holder signs in', async () => {
+  test('does not begin if the key is replaced while the holder signs in', async () => {
     const license = await service.issue({ email: 'meanwhile@example.com' });
     const replaceKey = 'update license set key_hash = $2 where id = $1';
     const staff = await OpenTransaction.begin(service, replaceKey, [license.license_id, randomBytes(32)]);

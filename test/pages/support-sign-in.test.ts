@@ -156,6 +156,7 @@ test('after the end of a session a dialog asks to sign in again, and the typed t
   });
   await button(again, 'Sign in with a passkey').click();
   await again.locator('.working').waitFor();
+  // A page may be unable to prevent that a repeated Escape closes a dialog.
   await Promise.all(Array.from({ length: 4 }, () => page.keyboard.press('Escape')));
   // The click is forced, because the button is disabled.
   await button(again, 'Leave').click({ force: true });
@@ -266,7 +267,7 @@ test('a tab shows who is signed in after another person has signed in in another
   const page = await openAs(browser, origin, service, 'admin');
   await expectText(page, 'Signed in as admin@example.com.');
   await signInElsewhere(page, 'other@example.com');
-  // Some browsers report a return without a focus.
+  // When a person returns to a tab, some browsers dispatch this event and no `focus`.
   await page.evaluate('document.dispatchEvent(new Event("visibilitychange"))');
   await expectText(page, 'Signed in as other@example.com.');
   await button(page, 'Later').click();

@@ -32,14 +32,14 @@ test('a run counts until the next one is due, five minutes after each hour', asy
   }
 });
 
-test('a run from before the one that was due does not count', async () => {
+test('a run that began before the last due time does not count', async () => {
   harness.clock.set(NOW);
   const earlier = '2026-11-20T12:04:59Z';
   await harness.insert('retention_run', { ...RUN, as_of: earlier, started_at: earlier });
   expect(await hasRun()).toBe(false);
 });
 
-test('around midnight, a run of the day before counts for less than five minutes', async () => {
+test('after midnight, the run of 23:05 counts until the next one is due at 00:05', async () => {
   const started = '2026-11-19T23:05:00Z';
   await harness.insert('retention_run', { as_of: started, started_at: started, finished_at: started });
   for (const [now, counts] of [

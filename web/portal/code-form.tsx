@@ -15,7 +15,7 @@ import { messages } from './messages.js';
 export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps) {
   const container = useRef<HTMLDivElement>(null);
   const form = useRef<HTMLFormElement>(null);
-  // As the service names it: the browser may have converted the domain to ASCII.
+  // The address in the response, to which a code was mailed: the browser may have converted the domain of the typed one to ASCII.
   const [sentTo, setSentTo] = useState<string>();
   const [fieldError, setFieldError] = useState<FieldError>();
   const showError = (newError: FieldError | undefined) => {

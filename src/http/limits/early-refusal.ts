@@ -58,7 +58,7 @@ function readHeartbeat(
   let received = '';
   let isComplete = false;
   let isEnded = false;
-  const end = (isHeartbeat: boolean) => {
+  const finish = (isHeartbeat: boolean) => {
     if (isEnded || socket.destroyed) return;
     isEnded = true;
     clearTimeout(timer);
@@ -70,18 +70,18 @@ function readHeartbeat(
     parse(socket);
   };
   // The timeout of a socket would start again with each byte.
-  const timer = setTimeout(() => end(false), MAX_ARRIVAL_MS).unref();
+  const timer = setTimeout(() => finish(false), MAX_ARRIVAL_MS).unref();
   // The client does not wait for a response any more.
   const close = () => void socket.destroy();
   const read = (chunk: Buffer) => {
     received += chunk.toString('latin1');
     const total = lengthOf(received);
-    if (total === undefined) end(false);
-    // If the client has given up, its connection is already closed, and the next turn of the event loop notices that. It is worth
-    // waiting for this turn, because an answer that no client reads would take far longer.
+    if (total === undefined) finish(false);
+    // If the client has given up, the next turn of the event loop closes the socket, and no answer is needed. Such a turn costs far
+    // less than an answer that no client reads.
     else if (received.length >= total && !isComplete) {
       isComplete = true;
-      setImmediate(() => setImmediate(() => end(true)));
+      setImmediate(() => setImmediate(() => finish(true)));
     }
   };
   socket.on('error', ignore).on('data', read).on('end', close);

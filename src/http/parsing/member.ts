@@ -54,6 +54,7 @@ export function parseMembers<Dto extends object>(
     if (isAbsent && Reflect.get(body, name) !== undefined) continue;
     const parsed = parse(given[name]);
     if (parsed instanceof Invalid) refused.set(name, parsed.sentence);
+    // An absent member is parsed only to refuse it if it is required. Its property stays undefined.
     if (!isAbsent) Reflect.set(body, name, parsed);
   }
   const details: [string, string][] = [];

@@ -64,7 +64,7 @@ export function summarizeKeys(entries: readonly RingEntry[]): KeySummary[] {
 
 /**
  * Gives a file that root creates to the owner of the folder, so that a service that does not run as root can use it. That owner may
- * have put a symbolic link in its place, so what a link points to keeps its owner.
+ * have replaced the file by a symbolic link: then only the link changes its owner, and never its target.
  */
 export async function giveToFolderOwner(dir: string, file: string): Promise<void> {
   if (process.getuid?.() !== 0) return;

@@ -4,6 +4,7 @@ import { cborBytes, cborMapHead, cborText, type Attestation, type NewCredential 
 
 /** ES256 (-7) in CBOR. */
 const ES256 = Buffer.from([0x26]);
+// The content of two object identifiers in DER: 2.5.29.31 and 1.3.6.1.4.1.11129.2.1.17.
 const CRL_DISTRIBUTION_POINTS = '551d1f';
 const ANDROID_KEY_DESCRIPTION = '2b06010401d679020111';
 
@@ -14,7 +15,8 @@ export const selfAttestation = ({ signature }: NewCredential): Attestation => ({
 });
 
 /**
- * Creates an attestation in the format of Android (WebAuthn, section 8.4), with a root certificate that anyone can make.
+ * Creates an attestation in the format of Android (WebAuthn, section 8.4), with a self-made root certificate, which no service may
+ * trust.
  * @param revocationListUrl the address of the revocation list that the certificate of the credential names
  */
 export const androidKeyAttestation =

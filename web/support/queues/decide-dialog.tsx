@@ -13,7 +13,7 @@ interface Props {
   readonly targets: readonly Target[];
   readonly decision: Decision;
   readonly onClose: () => void;
-  /** Called after the confirmation of a release, which then waits, or after a request was declined. */
+  /** Called when a release is confirmed, before it is sent (it can be undone for UNDO_SECONDS), or after a request was declined. */
   readonly onConfirmed: () => void;
 }
 
@@ -74,7 +74,7 @@ function Title({ targets, decision }: Pick<Props, 'targets' | 'decision'>) {
   return <>{fill(texts.title[decision], { machine })}</>;
 }
 
-/** What tells the machines apart from others. The title has the label of a single one. */
+/** The details by which people recognize the machines. If there is only one, the title has its label. */
 function Machines({ targets }: Pick<Props, 'targets'>) {
   if (targets.length === 1) return <MachineDetails activation={targets[0]!.activation} />;
   return (
