@@ -148,7 +148,7 @@ test('after about four days an event is given up with a warning, the next event 
   }
   await untilFailed(license.license_id, 4);
   expect(await warnings()).toEqual([
-    'Undelivered events: 1, because of HTTP status 500. Behind them or new: 1.',
+    'Undelivered events: 1. The newest failure: HTTP status 500. Not tried yet: 1.',
   ]);
   await failUntilLastAttempt(license.license_id);
   await untilSent(service);

@@ -10,6 +10,7 @@ export class RequestMetrics implements MetricsSource {
 
   register(registry: MetricsRegistry): void {
     const { requestCounts } = this.host.httpAdapter.getInstance<FastifyInstance>();
+    // Without METRICS_PORT requests are not counted.
     if (!requestCounts) return;
     registry.histogram(
       'mooring_http_request_duration_seconds',

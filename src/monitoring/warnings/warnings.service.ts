@@ -23,7 +23,10 @@ import { checkKeySettings, type KeySettings } from '../../licenses/license-key-s
 import { findManifestContradictions } from '../../manifest/manifest-settings.js';
 import { ManifestService } from '../../manifest/manifest.service.js';
 
-/** A mail or an event is reported as undelivered after this many attempts: servers often ask for a retry once or twice. */
+/**
+ * A mail is reported as undelivered after this many attempts: servers often ask for a retry once or twice. All failing events are
+ * reported once one of them has had this many.
+ */
 const MIN_REPORTED_ATTEMPTS = 3;
 /** The publisher is warned this long before the live manifest expires (docs/keys.md#publishing). */
 const MANIFEST_WARNING_DAYS = 14;
@@ -95,7 +98,10 @@ export class WarningsService implements OnModuleInit {
     );
   }
 
-  /** Derives the warnings from a state that was read before; null if the database did not answer in time. */
+  /**
+   * Derives the warnings.
+   * @param state read before; null if it could not be read in time
+   */
   derive(state: MonitoredState | null): string[] {
     const dataWarnings = state
       ? [
@@ -219,7 +225,7 @@ export class WarningsService implements OnModuleInit {
         !this.config.eventEndpoint &&
         `Events are recorded and not sent (${waiting} waiting), because EVENTS_URL is not set: set it, or run mooring events stop.`,
       attempts >= MIN_REPORTED_ATTEMPTS &&
-        `Undelivered events: ${failing}, because of ${reason}. Behind them or new: ${waiting - failing}.`,
+        `Undelivered events: ${failing}. The newest failure: ${reason}. Not tried yet: ${waiting - failing}.`,
       given_up > 0 &&
         `Events given up after four days: ${given_up}. mooring events resend --given-up sends them again.`,
     ]);
