@@ -15,7 +15,8 @@ const CHIP = `(array['Apple M3', 'Apple M2', 'Apple M1 Pro', 'Apple M4', 'Apple 
   'Apple M4 Max'])[1 + model % 8]`;
 const MEMORY = `(array['16', '8', '32', '24', '64', '36', '48', '128', '96', '192'])[1 + memory]`;
 
-// The random numbers come from their own subquery, `chances`, so that the values of one row are consistent.
+// The values are in the order of the columns of `telemetry`. `n` numbers the rows. The random numbers, `u1` to `u6` from 0 to 1,
+// come from their own subquery, `chances`, so that the values of one row are consistent.
 const SELECT_ROWS = `
   select gen_random_uuid(), day, version, 'macOS ' || 14 + os / 12 || '.' || os % 12, ${MODEL}, 'arm64', 8 + model % 5 * 2,
     ${MEMORY}, camera, 'coreml', uptime, case when crash then 1 else 0 end, ${CHIP}, compute,
@@ -23,7 +24,7 @@ const SELECT_ROWS = `
     case when compute = 'gpu' then 'cpu_and_gpu' when u2 < 0.97 then 'cpu_and_ne' else 'cpu_only' end,
     case when u2 < 0.98 then 'not_needed' else 'recovered' end,
     case when crash then case when sig % 3 = 0 then 'python' else 'native' end end,
-    case when crash and sig % 3 > 0 then (array['SIGSEGV', 'SIGABRT', 'SIGBUS'])[1 + sig % 3] end,
+    case when crash then (array['SIGSEGV', 'SIGABRT'])[sig % 3] end,
     case when crash then (array['ValueError', 'libonnxruntime', 'std::bad_alloc'])[1 + sig % 3] end,
     case when crash then 'app.module_' || sig % 17 || '.run:' || 20 + sig end,
     case when crash then left(md5('crash ' || sig), 16) end,
@@ -46,8 +47,8 @@ const SELECT_ROWS = `
 
 /**
  * Fills `telemetry` from `first` (the first day of a month) up to the day before `end`, with the same number of rows each
- * day. The rows have the same order on disk as after nightly runs: by day, and within a day by random id. The values, except
- * the ids, depend on the options and the seed alone.
+ * day; if it does not divide `rows`, the last days have fewer or none. The rows have the same order on disk as after nightly runs:
+ * by day, and within a day by random id. The values, except the ids, depend on the options and the seed alone.
  */
 export async function makeTelemetry(runner, { rows, seed, first, end }, progress) {
   // `setseed` accepts numbers up to 1.
