@@ -16,7 +16,7 @@ export class OutageLog {
     private readonly monotonic: () => number = () => performance.now(),
   ) {}
 
-  /** Reports an error of a connection. @returns false if the error is not about the connection, and was not logged */
+  /** Logs an error of a connection, if a line is due. @returns false if the error is no outage: then the caller must log it */
   reports(error: unknown): boolean {
     const refusal = connectionRefusal(error, this.databaseUrl);
     if (!refusal && !isTemporaryDatabaseError(error)) return false;

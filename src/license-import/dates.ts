@@ -69,6 +69,7 @@ function readNumbers(
 ): ReadDate | Invalid {
   // With dots the day is always first: no country writes the month first with them.
   const known = separator === '.' ? 'dmy' : order;
+  // With equal numbers, as in 03/03/2024, both orders give the same date.
   const isEqual = Number(first) === Number(second);
   const found = known ?? (Number(first) > 12 ? 'dmy' : Number(second) > 12 || isEqual ? 'mdy' : undefined);
   if (!found) return AMBIGUOUS;

@@ -4,7 +4,7 @@ import { licenseStatus, type PurchaseState } from '../licenses/license.rules.js'
 import { higherState } from '../purchases/purchase.rules.js';
 import type { DerivedLicense, KnownPurchase } from './batch-state.js';
 import { ReportCounter, type ImportReport, type RefusedRow } from './import-report.js';
-import { isNewKeyMailed, licenseStates, type RowPlan } from './plan-batch.js';
+import { shouldMailNewKey, licenseStates, type RowPlan } from './plan-batch.js';
 import { readLicense, type ExportedLicense, type ReadOptions } from './read-license.js';
 import type { SourceRow } from './source-row.js';
 import { checkBatch, storeBatch, type BatchResult, type ImportParts } from './store-batch.js';
@@ -179,7 +179,7 @@ class Importer<Row extends SourceRow> {
       return this.#counter.count('already_imported');
     if (plan.outcome === 'linked') return this.#counter.count('linked');
     this.#counter.import(licenseStatus(licenseStates(plan.license)), plan.license.read);
-    if (this.parts.mails && isNewKeyMailed(plan.license, this.parts.now)) this.#counter.count('mails');
+    if (this.parts.mails && shouldMailNewKey(plan.license, this.parts.now)) this.#counter.count('mails');
   }
 }
 

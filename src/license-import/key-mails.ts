@@ -40,7 +40,8 @@ export class KeyMailSchedule {
   }
 }
 
-// The licenses in the database to which `isNewKeyMailed` applies, and whose new key was neither mailed nor replaced.
+// The licenses whose new key should be mailed (as `shouldMailNewKey` decides for a row), and was neither queued as a mail nor
+// replaced.
 const TO_MAIL = `
   select l.id from license l left join purchase p on p.id = l.purchase_id
   cross join lateral (select p.state as purchase_state) purchase

@@ -84,7 +84,7 @@ function planOfSoldLicense(license: DerivedLicense, { paid, licenses }: KnownPur
 }
 
 /** Whether the new key of an imported license is mailed: only if a machine could be activated with it. */
-export function isNewKeyMailed(license: ExportedLicense, now: Date): boolean {
+export function shouldMailNewKey(license: ExportedLicense, now: Date): boolean {
   const { on_expiry, expires_at } = license;
   const hasEnded = on_expiry === 'stop' && expires_at !== null && expires_at <= now;
   return licenseStatus(licenseStates(license)) === 'active' && !hasEnded;

@@ -9,7 +9,7 @@ import { endRefundedLicense } from '../releases/release.service.js';
 import { readBatchState, type BatchState, type DerivedLicense, type KnownPurchase } from './batch-state.js';
 import type { KeyMailSchedule } from './key-mails.js';
 import {
-  isNewKeyMailed,
+  shouldMailNewKey,
   licenseStates,
   planPurchases,
   planRows,
@@ -80,7 +80,7 @@ export async function storeBatch(
     await execute(manager, LINK_PREVIOUS_KEY, [licenseId, ...previousKeyColumns(license)]);
   const added = rows.flatMap((row) => (row.outcome === 'new' ? row.license : []));
   const mailed = parts.mails
-    ? added.filter((license) => isNewKeyMailed(license, parts.now)).map(({ id }) => id)
+    ? added.filter((license) => shouldMailNewKey(license, parts.now)).map(({ id }) => id)
     : [];
   await insertLicenses(manager, added, new Set(mailed), purchases, parts);
   for (const { before, state } of purchases) {

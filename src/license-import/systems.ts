@@ -22,8 +22,8 @@ export interface ExportFormat {
   readonly columns: Readonly<Partial<Record<ImportField, readonly string[]>>>;
   readonly flags?: readonly Flag[];
   /**
-   * The columns that say whether the order was refunded. A file may have none of them, or not for each row. `--map` of `status`
-   * replaces them.
+   * For the report only: a row with a transaction and without a value in these columns counts as one whose refund is unknown. With
+   * `--map` of `status` no row does. Refunds themselves are read from `columns.status` and `flags`.
    */
   readonly refundColumns?: readonly string[];
   /** Whether an empty cell of `machines_allowed` means any number of machines. */

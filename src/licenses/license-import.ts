@@ -20,8 +20,9 @@ const BATCH_ROWS = 2_000;
 /** The number of faults that are listed; further ones are counted. */
 const MAX_REPORTED_FAULTS = 20;
 
-// The file is long, because an imported row has faults of its own and others that only the database shows, and both are reported
-// together.
+// Imports a CSV file in Mooring's own format, whose keys become the license keys. Licenses of other systems get new keys, and keep
+// theirs as previous keys: src/license-import/ imports them. The file is long, because an imported row has faults of its own and
+// others that only the database shows, and both are reported together.
 
 /** The columns that an imported file may have, in any order. */
 const COLUMNS = ['license_key', 'email', 'machines_allowed', 'expires_at', 'on_expiry'] as const;
@@ -203,7 +204,8 @@ class LicenseWriter {
     const takenKeys = hasNoFaults
       ? [
           ...(await queryRows<TakenKey>(this.manager, INSERT_LICENSES, [hashes, ...values, this.at])),
-          // In a separate statement: the snapshot of the one before is older than a replacement for whose commit it waited.
+          // A second statement, because it has a newer snapshot: the insert may have waited for a transaction that replaced one of
+          // these keys. It then succeeds, but its own snapshot does not show the key in `replaced_key`.
           ...(await queryRows<TakenKey>(this.manager, FIND_REPLACED_KEYS, [hashes])),
         ]
       : await queryRows<TakenKey>(this.manager, FIND_TAKEN_KEYS, [hashes]);

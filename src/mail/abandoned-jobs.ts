@@ -15,7 +15,7 @@ export async function unlockAbandonedJobs(connection: SqlConnection): Promise<vo
 }
 
 /**
- * Unlocks the jobs of killed instances before a worker pool starts. @returns the connection, for `releaseAs`
+ * Unlocks the jobs of killed instances before a worker pool starts. @returns the connection that was used, to pass to `releaseAs`
  * @throws the reason of the signal, if it is aborted meanwhile
  */
 export async function connectAndUnlock(connections: pg.Pool, signal: AbortSignal): Promise<pg.PoolClient> {

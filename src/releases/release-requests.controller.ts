@@ -25,7 +25,7 @@ export class ReleaseRequestsController {
 
   /**
    * Returns the texts of the mails about a decision in each language, which the support page shows before the decision.
-   * `language` is that of MAIL_LANGUAGE, which applies to requests without a language.
+   * `language` is that of MAIL_LANGUAGE, in which the mail is sent if the release request has no language.
    */
   @Get('mails')
   mails() {

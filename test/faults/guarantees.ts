@@ -12,9 +12,9 @@ import {
 /** The longest time a client waits for a response during any fault (docs/decisions/0004). */
 export const ANSWER_LIMIT_MS = 2_000;
 /**
- * The calls with another limit. A readiness probe answers within a second. As for all calls of the pages, the service sets no time
- * limit for the whole response of a search: a page could not tell whether an action that was cut off took effect. Such a call takes
- * as long as its statements, and the proxy waits 5 seconds for it (`timeout server` in deploy/haproxy.cfg).
+ * The calls with another limit. A readiness probe answers within a second. The service limits no call of a page as a whole, because
+ * a page could not tell whether an action that was cut off took effect. A search is such a call: it takes as long as its
+ * statements, and the proxy waits 5 seconds for it (`timeout server` in deploy/haproxy.cfg).
  */
 const OTHER_LIMITS_MS: Readonly<Record<string, number>> = { search: 5_000, ready: 1_000 };
 /** A recovery may take this time plus `MAX_SLOWDOWN` times the duration of the same calls without a fault. */
@@ -48,8 +48,8 @@ export async function expectGuarantees(
   await expectNoOpenTransactions(faulted);
 }
 
-// The duration is measured by the event loop of the service (`test/support/loop-time.ts`), so that it does not depend on the
-// speed of the computer. A call whose connection broke has no duration.
+// The duration is in the time of the event loop of the service (`test/support/loop-time.ts`), in which other load of the computer
+// hardly counts. A call whose connection broke has no duration.
 function expectInTime(answers: readonly RecordedAnswer[]): void {
   const late = answers.filter(
     ({ name, status, serviceMs }) =>

@@ -12,7 +12,9 @@ const AUDIT_CONTEXT = { actor: 'test', reason: 'Kein Grund.' };
 /** A product name that contains the text of a placeholder, which must not be filled in. */
 const PRODUCT = 'Fjord {day}';
 
-/** A regular expression that matches a message with any values in place of its placeholders. `{day}` is part of PRODUCT. */
+/**
+ * A regular expression that matches a message with any values in place of its placeholders. `{day}` is none: it is part of PRODUCT.
+ */
 function pattern(message: string): RegExp {
   const parts = message.replaceAll('{product}', PRODUCT).split(/\{(?!day\})\w+\}/);
   const escaped = parts.map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'));

@@ -140,7 +140,7 @@ describe('a change', () => {
     expect([refused.status, refused.json.code]).toEqual([412, 'crash_group_changed']);
     expect(await sigs('?state=resolved')).toEqual([SIG]);
     expect((await fleet.changeCrashGroup(SIG, { state: 'muted' }, { 'if-match': '*' })).status).toBe(200);
-    // A group that was opened again has its first revision.
+    // A revision is a hash of the state, so a group that was opened again has the one of a group without a state.
     await fleet.changeCrashGroup(SIG, { state: 'open' });
     expect(await list()).toMatchObject([{ revision, resolved_in: null, changed_by: null }]);
     expect(await storedStates()).toEqual([]);

@@ -40,7 +40,7 @@ const KEYGEN = { key: 'C1B6DE-39A6E3-DE1529-8559A0-4AF593-V3', 'owner.email': 'a
 const statusOf = (result: ReturnType<typeof readLicense>) =>
   'license' in result ? [result.license.staff_status, result.license.purchase_state] : result;
 
-test('with --map of the status, a row of a system is not one whose refund is unknown', () => {
+test('the refund of a row without an order status is unknown, unless --map names a column for the status', () => {
   const refundUnknown = (maps: Parameters<typeof exportFormat>[1]) => {
     const result = read('paddle', { ...PADDLE, State: 'completed' }, {}, maps);
     return 'license' in result && result.license.read.isRefundUnknown;
@@ -97,6 +97,7 @@ test.each<[SystemName, Record<string, string>, unknown]>([
 
 test.each<[SystemName, Record<string, string>, boolean]>([
   ['lemonsqueezy', LEMON, true],
+  // Without a transaction there is no order that could have been refunded.
   ['lemonsqueezy', { ...LEMON, order_id: '' }, false],
   ['lemonsqueezy', { ...LEMON, 'order.refunded': 'false' }, false],
   ['paddle', PADDLE, true],

@@ -3,8 +3,9 @@ import { EXEMPT_TABLES, createRetentionPolicy } from '../../retention/policy.js'
 import { formatPeriod } from './privacy-data.js';
 
 /**
- * Creates the generated tables of `docs/privacy.md`, and its list of what weekly counts count, by the name in their markers.
- * @param taxRetentionYears the default of the setting
+ * Creates the generated parts of `docs/privacy.md` by the name in their markers: its tables, and the list of the fields that are
+ * counted by week.
+ * @param taxRetentionYears the default of TAX_RETENTION_YEARS
  */
 export function privacyTables(taxRetentionYears: number): Record<string, string> {
   const fields = Object.entries(TELEMETRY_FIELDS).map(([name, { shape, example, meaning }]) => [
