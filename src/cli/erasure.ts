@@ -57,7 +57,8 @@ async function request(email: string, options: { reason: string }, command: Comm
 
 async function run(_options: unknown, command: Command): Promise<void> {
   const { completed, errors } = await withErasures((erasures) => erasures.runDue(auditContextOf(command)));
-  print(command, completed.map(toValue), completed.length > 0 ? erasureTable(completed) : 'Nothing is due.');
+  const text = completed.length > 0 ? erasureTable(completed) : 'Nothing is due.';
+  if (completed.length > 0 || errors.length === 0) print(command, completed.map(toValue), text);
   // The first error becomes the message and the exit code of the command.
   if (errors.length > 0) throw errors[0];
 }

@@ -196,7 +196,10 @@ test('run prints the requests that it carried out also if another one fails, and
   await client.query('begin');
   await client.query('select 1 from erasure_request where id = $1 for update', [failing.erasure_id]);
   const run = await terminal.run(['erasure', 'run', '--json']);
+  const { code, stdout } = await terminal.run(['erasure', 'run']);
   await client.query('rollback');
+  // The second run had only the request that failed.
+  expect([code, stdout]).toEqual([1, '']);
   expect([run.code, JSON.parse(run.stdout)]).toEqual([
     1,
     [expect.objectContaining({ erasure_id: due.erasure_id })],
