@@ -112,7 +112,6 @@ function findLimits([withoutReplica, withReplica], { move, rollUp, diskBytes }, 
   const core = inBusiestHour('a core');
   const clientsOfCore = (us) => clientsOfRate((PLANNED_SHARE * 1e6) / us) / BUSIEST_HOUR_FACTOR;
   const clientsOfLine = clientsOfRate((PLANNED_SHARE * LINE_BYTES_PER_SECOND) / withReplica.wal);
-  const rowsInRun = (us) => (RUN_SECONDS * 1e6) / us;
   const rowsKept = HEARTBEATS_A_DAY * monthsKept * DAYS_A_MONTH;
   return [
     ['service', core, clientsOfCore(withoutReplica.serviceUs), 'instances'],
@@ -121,11 +120,11 @@ function findLimits([withoutReplica, withReplica], { move, rollUp, diskBytes }, 
     ['replica', core, clientsOfCore(withReplica.replicaUs), 'cores, replicas'],
     ['replay of the replica', core, clientsOfCore(withReplica.replayUs), 'none: one process'],
     ['WAL to a replica', inBusiestHour('1 Gbit/s'), clientsOfLine / BUSIEST_HOUR_FACTOR, 'a faster line'],
-    ['move of a day', 'one hour', rowsInRun(move.us) / HEARTBEATS_A_DAY, 'none: one connection'],
+    // On a Monday one run does both.
     [
-      'roll-up of a week',
+      'move of a day and roll-up of a week',
       'one hour',
-      rowsInRun(rollUp.us) / HEARTBEATS_A_DAY / DAYS_A_WEEK,
+      (RUN_SECONDS * 1e6) / (HEARTBEATS_A_DAY * (move.us + DAYS_A_WEEK * rollUp.us)),
       'none: one connection',
     ],
     [`telemetry of ${monthsKept} months`, '16 TiB', VOLUME_BYTES / diskBytes / rowsKept, 'disk'],

@@ -16,7 +16,7 @@ export function millionSection({ monthsKept }, { million }) {
 Cores = heartbeats a second × processor time of a heartbeat. Cores for the nights = heartbeats a second × processor time of a row (move,
 roll-up and vacuum), as a mean over the day. Disk = rows a day × bytes of a row (inbox: of a row of the inbox) × days kept. WAL a day =
 rows a day × WAL of a heartbeat and of the three steps of a row. The columns with the rate of a million clients are measured at that
-rate, and include what the programs use without requests; the others are computed from a larger load, of which one statement handles
+rate, and include what the programs use without requests; the others are computed from a higher rate, at which one statement handles
 more heartbeats.
 
 ${columns(
@@ -101,8 +101,8 @@ not running during the measured nights, so that its replay of the move is missin
 ## What limits first
 
 Clients at which a limit is reached, fewest first, from the costs of the closed loop. In the busiest hour there are ${BUSIEST_HOUR_FACTOR} times the mean
-load. A run of the retention may take one hour, because the next one begins then. A disk of 16 TiB and a line of 1 Gbit/s are
-assumptions.
+load. A run of the retention may take one hour, because the next one begins then; after half an hour it is logged as failed, and goes
+on. A disk of 16 TiB and a line of 1 Gbit/s are assumptions.
 
 ${table([
   ['what', 'limit', 'clients', 'extended by'],

@@ -58,5 +58,5 @@ test('the costs and the limits of a fleet are computed from the measurements', a
     [2, 5],
     [1, 3],
   ]);
-  expect(limits[0]).toMatchObject({ name: 'roll-up of a week', clients: 3_600_000 / 28 });
+  expect(limits[0]).toMatchObject({ name: 'move of a day and roll-up of a week', clients: 3_600_000 / 32 });
 });
