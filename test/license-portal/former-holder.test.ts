@@ -90,11 +90,13 @@ test('the new holder sees the license and its active machine, and no data of the
   expect((await service.heartbeat(active.token)).status).toBe(200);
 });
 
-test('a release of an activation that ended under the former holder is answered as for an unknown id', async () => {
+test('a release of an activation that ended under the former holder, and a request for one, are answered as for an unknown id', async () => {
   const bob = await new Browser(service).beginSession(BOB);
   for (const id of ended) {
-    const { status, json } = await bob.call('POST', `/activations/${id}/release`);
-    expect([status, json.code]).toEqual([404, 'not_found']);
+    for (const action of ['release', 'release-request']) {
+      const { status, json } = await bob.call('POST', `/activations/${id}/${action}`, {});
+      expect([action, status, json?.code]).toEqual([action, 404, 'not_found']);
+    }
   }
 });
 
