@@ -5,7 +5,7 @@ import { StaffLinks } from '../staff/links/staff-links.js';
 import { StaffService } from '../staff/staff.service.js';
 import { StaffTokensService } from '../staff/tokens/staff-tokens.service.js';
 import { withDatabase } from './context/command-context.js';
-import { choiceOption, emailAddress } from './terminal/options.js';
+import { choiceOption, emailAddress, rowId } from './terminal/options.js';
 import {
   auditContextOf,
   aligned,
@@ -63,7 +63,7 @@ export function staffCommands(staff: Command): void {
   staff.command('tokens').description('list the unexpired tokens').action(tokens);
   staff
     .command('revoke-token')
-    .argument('<id>', "the token's id, as `staff tokens` prints it")
+    .argument('<id>', "the token's id, as `staff tokens` prints it", rowId)
     .description('revoke a token')
     .action(revokeToken);
 }

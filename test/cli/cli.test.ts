@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
+import { outbox, type Mail } from '../erasure/harness.js';
 import { CLI, Terminal } from '../support/processes/cli-harness.js';
 import { Service } from '../support/harness.js';
+import { until } from '../support/until.js';
 
 const UTC_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 const REASON = ['--reason', 'asked by phone'];
@@ -134,6 +136,21 @@ test('activation release ends an activation, and a repetition prints the same an
   expect((await audit(license.license_id)).slice(1)).toEqual([
     { actor: 'grace', action: 'activation.release', reason: 'asked by phone' },
   ]);
+});
+
+test('an id may be typed in upper case: it is stored and printed in lower case, and the mail about a release has the reason', async () => {
+  const { license_id, license_key } = await issue();
+  const { id } = (await service.activate({ license_key, email: 'grace@example.com' })).json.activation;
+  const release = await terminal.json(['activation', 'release', id.toUpperCase(), ...REASON]);
+  expect(release.activation_id).toBe(id);
+  const changes = "select change from audit_event where license_id = $1 and action = 'activation.release'";
+  expect(await service.sql(changes, [license_id])).toEqual([{ change: { activation_id: id } }]);
+  const isOfRelease = ({ text }: Mail) => text.includes(`Activation id: ends in ${id.slice(-4)}`);
+  let mail: Mail | undefined;
+  await until(async () => (mail = (await outbox(service)).find(isOfRelease)) !== undefined);
+  expect(mail!.text).toContain('Reason: asked by phone');
+  const rekey = await terminal.json(['license', 'rekey', license_id.toUpperCase(), ...REASON]);
+  expect(rekey.license_id).toBe(license_id);
 });
 
 test('staff: a link signs in once, a member can be removed, and the last admin stays an admin', async () => {

@@ -3,14 +3,14 @@ import { toActivationView } from '../../activation/license-overview.js';
 import { ReleaseService } from '../../releases/release.service.js';
 import { withDatabase } from '../context/command-context.js';
 import { activationsText } from './license.js';
-import { reason } from '../terminal/options.js';
+import { reason, rowId } from '../terminal/options.js';
 import { auditContextOf, explainNotFound, print, withIdName } from '../terminal/output.js';
 
 /** Adds the commands of `activation`. */
 export function activationCommands(activation: Command): void {
   activation
     .command('release')
-    .argument('<id>', "the activation's id, as `license show` prints it")
+    .argument('<id>', "the activation's id, as `license show` prints it", rowId)
     .description('release a machine, so that the license can be activated on another one')
     .requiredOption('--reason <text>', 'why, for the audit trail, without names', reason)
     .action(async (id: string, options: { reason: string }, command: Command) => {

@@ -33,6 +33,7 @@ import {
   moment,
   ON_EXPIRY_TEXT,
   reason,
+  rowId,
 } from '../terminal/options.js';
 import {
   auditContextOf,
@@ -87,7 +88,7 @@ export function licenseCommands(license: Command): void {
   ).action(show);
   license
     .command('set')
-    .argument('<id>', "the license's id")
+    .argument('<id>', "the license's id", rowId)
     .description('change a license')
     .option('--machines <n>', 'on how many machines it can be active; active machines stay active', machines)
     .option('--expires <when>', 'when it expires, or never', expiry)
@@ -102,13 +103,13 @@ export function licenseCommands(license: Command): void {
     .action(set);
   license
     .command('rekey')
-    .argument('<id>', "the license's id")
+    .argument('<id>', "the license's id", rowId)
     .description('replace a leaked key and mail the new one; active machines stay active')
     .requiredOption('--reason <text>', 'why, for the audit trail, without names', reason)
     .action(rekey);
   license
     .command('send-key')
-    .argument('<id>', "the license's id")
+    .argument('<id>', "the license's id", rowId)
     .description(
       "mail the key to the license's e-mail address again (in --json, mailed means accepted for mailing)",
     )

@@ -35,6 +35,9 @@ export const machines = fieldOption('--machines', machinesAllowedField.parseText
 export const reason = fieldOption('--reason', reasonField.parse);
 export const appVersion = fieldOption('--version', appVersionField.parse);
 
+/** Reads the id of a row, in lower case as PostgreSQL returns it: ids are also compared and stored as text. */
+export const rowId = (text: string): string => text.toLowerCase();
+
 /** Returns an option as it is typed, from its name in the parsed options: `--on-expiry` of `onExpiry`. */
 export const typedOption = (name: string) =>
   `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
