@@ -220,6 +220,18 @@ test('a deletion is not reported as taken back after another holder has signed i
   expect(await countWaitingErasures()).toBe(1);
 });
 
+test('the data of another holder who has signed in meanwhile is not saved', async () => {
+  const page = await browser.openPage(origin, { now: NOW });
+  await openByCode(page, origin, service, license.email);
+  const downloads: unknown[] = [];
+  page.on('download', (download) => downloads.push(download));
+  const other = await service.issue({ email: `${randomUUID()}@example.com` });
+  await signInByCode(page, origin, service, other.email);
+  await page.getByRole('button', { name: 'Download' }).click();
+  await expectText(page.getByRole('alert'), 'another person has signed in meanwhile.');
+  expect(downloads).toEqual([]);
+});
+
 test('with a wrong clock of the device, a deletion can be cancelled, and a license has not expired', async () => {
   await service.sql(`update license set expires_at = '2096-02-12', on_expiry = 'stop' where email = $1`, [
     license.email,

@@ -19,7 +19,7 @@ export const askForRelease = (id: string, reason: string) =>
   ask('POST', `api/activations/${id}/release-request`, reason ? { reason } : {});
 export const release = (id: string) => ask<ReleaseAnswer>('POST', `api/activations/${id}/release`);
 export const sendKey = (id: string) => ask('POST', `api/licenses/${id}/send-key`);
-export const readExport = () => ask<unknown>('GET', 'api/export');
+export const readExport = () => ask<{ email: string }>('GET', 'api/export');
 export const askForErasure = (email: string) =>
   ask<{ erasure: WaitingErasure }>('POST', 'api/erasure', { email });
 export const cancelErasure = (id: string) => ask('DELETE', `api/erasure?id=${id}`);

@@ -1,3 +1,4 @@
+import { ApiError } from '../shared/api/api.js';
 import { useAction } from '../shared/forms/action.js';
 import { useState } from 'preact/hooks';
 import { Button } from '../shared/forms/button.js';
@@ -33,11 +34,15 @@ export function YourData() {
 }
 
 function Download() {
+  const { holder } = useHolderSession();
   const { busy, error, run } = useAction(useHolderError());
   const download = () =>
     run(async () => {
       await loadOnDemand();
-      onDemand.saveExport(await readExport());
+      const data = await readExport();
+      // All tabs of a browser share one session, so another holder may have signed in since the page was read.
+      if (data.email !== holder.email) throw new ApiError(412, 'another_person', '');
+      onDemand.saveExport(data);
       toast(messages.data.downloaded);
     });
   return (
