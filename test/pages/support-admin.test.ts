@@ -418,8 +418,10 @@ test('older entries are on further pages, which the keyboard reaches', async () 
   await insertEvents('paging@vendor.example', '2026-11-01T00:00:00Z', 51);
   const page = await openAs(browser, origin, service, 'support', '#audit');
   const person = page.getByLabel('Person');
+  await person.locator('option', { hasText: 'paging@' }).waitFor({ state: 'attached' });
   await person.focus();
-  await page.keyboard.type('paging');
+  // After a second without a key, a further letter would begin another search among the options.
+  await page.keyboard.press('p');
   expect(await person.locator('option:checked').textContent()).toBe('paging@vendor.example');
   const tabToText = async (name: string) => {
     const isFocused = () =>
