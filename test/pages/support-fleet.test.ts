@@ -5,8 +5,8 @@ import { Fleet } from '../telemetry/fleet-harness.js';
 import { publishVersions } from './fleet-publications.js';
 import { endRoute } from './routes.js';
 import { startForBrowser } from './service.js';
-import { expectText } from './steps.js';
-import { button, openAs, row, title } from './support-browser.js';
+import { expectText, nextFrame } from './steps.js';
+import { button, openAs, openLoaded, row, title } from './support-browser.js';
 
 const { service, origin, browser } = await startForBrowser();
 const fleet = await Fleet.of(service);
@@ -150,6 +150,8 @@ test('the charts and the names of models are loaded only after sign-in and only 
   const loaded = async (text: string) => (await Promise.all(bodies)).some((body) => body.includes(text));
   await page.goto('/support/#fleet');
   await title(page, 'Sign in').waitFor();
+  // The browser drops the bodies when the page is left.
+  await Promise.all(bodies);
   await page.goto('about:blank');
   await openAs(page, origin, service, 'support', '#find');
   expect([bodies.length > 0, await loaded('uplot'), await loaded('MacBookAir10,1')]).toEqual([
@@ -163,8 +165,10 @@ test('the charts and the names of models are loaded only after sign-in and only 
 });
 
 test('the fleet view that is opened without a connection says so, and is shown when there is one again', async () => {
-  const page = await openAs(browser, origin, service, 'support', '#find');
+  // A response that arrives after the loss of the connection would tell the page that the connection is back.
+  const page = await openLoaded(browser, origin, service, 'support', '#find');
   await title(page, /^Find a license/).waitFor();
+  await nextFrame(page);
   const search = page.getByRole('search').getByRole('textbox');
   await search.fill('half typed');
   await browser.goOffline(page);

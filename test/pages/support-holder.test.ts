@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { startForBrowser } from './service.js';
 import { expectAnnounced, expectFocus, expectToast, nextFrame } from './steps.js';
-import { button, dialog, find, openAs, row, title } from './support-browser.js';
+import { button, dialog, find, openAs, openLoaded, row, title } from './support-browser.js';
 
 const { service, origin, browser } = await startForBrowser();
 
@@ -170,12 +170,10 @@ test('a slash and Ctrl+K open the search from each view, but not while a person 
 
 test('without a connection the page says so once, keeps what it shows, and loads the rest when there is one again', async () => {
   const { license_id } = await service.issue({ email: 'offline@example.com' });
-  const page = await browser.openPage(origin);
   // A response that arrives after the loss of the connection would tell the page that the connection is back.
-  const last = page.waitForEvent('requestfinished', (request) => request.url().endsWith('/mails'));
-  await openAs(page, origin, service, 'admin', `#license/${license_id}`);
+  const paths = [license_id, 'mails'];
+  const page = await openLoaded(browser, origin, service, 'admin', `#license/${license_id}`, paths);
   await page.getByText('0 of 1 machine in use').waitFor();
-  await last;
   await nextFrame(page);
   await browser.goOffline(page);
   const notice = page.getByRole('status').getByText('You are offline. What you see may be out of date.');

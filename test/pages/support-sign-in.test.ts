@@ -15,6 +15,7 @@ import {
   row,
   signInWithLink,
   title,
+  untilAnswered,
 } from './support-browser.js';
 import { expectFocus, expectAnnounced, expectText } from './steps.js';
 
@@ -334,9 +335,10 @@ test('a refusal that arrives after the same or another person has signed in in a
 });
 
 test('an action that is refused after a sign-in in another tab is not repeated, and the page explains it', async () => {
-  const page = await openAs(browser, origin, service, 'admin');
   const { license_id } = await service.issue({ email: 'action@example.com', machines_allowed: 2 });
-  await find(page, 'action@example.com');
+  // A request of the page that is refused later would open the dialog to sign in again.
+  const paths = [license_id, 'mails'];
+  const page = await openLoaded(browser, origin, service, 'admin', `#license/${license_id}`, paths);
   await button(page, 'Change …').click();
   await dialog(page).getByLabel('Machines allowed').fill('7');
   await dialog(page).getByLabel('Why?').fill('They bought five more');
@@ -346,7 +348,8 @@ test('an action that is refused after a sign-in in another tab is not repeated, 
     button(dialog(page), 'Change').click(),
   );
   await signInElsewhere(page, 'admin@example.com', 'admin');
-  await reloadSession(page);
+  const answered = ['session', 'release-requests', 'erasures', license_id];
+  await Promise.all([...answered.map((path) => untilAnswered(page, path)), focusWindow(page)]);
   // The session is now that of another person, which the page does not know yet.
   await signInElsewhere(page, 'other@example.com', 'admin');
   await sendHeldCall();
@@ -363,12 +366,12 @@ test('a sign-out that arrives late does not end a session that began meanwhile',
   await signInElsewhere(page, 'other@example.com');
   await focusWindow(page);
   await button(page, 'Later').click();
-  const sessionAnswer = page.waitForResponse(
-    (answer) => answer.url().endsWith('/support/api/session') && answer.request().method() === 'GET',
+  const sessionRequest = page.waitForEvent(
+    'requestfinished',
+    (request) => request.url().endsWith('/support/api/session') && request.method() === 'GET',
   );
   await sendHeldCall();
-  await (await sessionAnswer).finished();
-  expect((await sessionAnswer).status()).toBe(200);
+  expect((await (await sessionRequest).response())!.status()).toBe(200);
   await waitForFrame(page);
   expect(await page.getByText('Signed in as other@example.com.').count()).toBe(1);
 });
@@ -402,9 +405,7 @@ const waitForFrame = (page: Page) =>
 
 /** Makes the page request its session again, and waits for the response. */
 async function reloadSession(page: Page): Promise<void> {
-  const found = page.waitForResponse('**/support/api/session');
-  await focusWindow(page);
-  await (await found).finished();
+  await Promise.all([untilAnswered(page, 'session'), focusWindow(page)]);
 }
 
 /** Holds back the next call to this path of the staff API. @returns `held`, which resolves with the call when it is made */
