@@ -79,6 +79,21 @@ const RULES = {
  */
 const NETWORK_LINE = /^Failed to load resource: (?:net::ERR_|the server responded with a status of (\d{3}) )/;
 
+/** A line of a browser in which it takes the page long to use what it preloads. A test checks that each page does use that. */
+export const LATE_USE_OF_PRELOAD = /was preloaded using link preload but not used within a few seconds/;
+
+/**
+ * Makes a page independent of how long a test takes: a message is shown until another one replaces it, nothing is done each minute,
+ * and a request has 60 times the time, as in the service (`request-limits.ts`).
+ */
+const WITHOUT_TIMERS = `{
+  const { setTimeout, setInterval } = window;
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  window.setTimeout = (run, ms, ...more) => (ms === 7_000 ? 0 : setTimeout(run, ms, ...more));
+  window.setInterval = (run, ms, ...more) => (ms === 60_000 ? 0 : setInterval(run, ms, ...more));
+  AbortSignal.timeout = (ms) => timeout(60 * ms);
+}`;
+
 /** The paths of the API. A test may make a page send a request that the API refuses. */
 const API_PATH = /^\/(portal|support)\/api\//;
 
@@ -87,10 +102,12 @@ const API_PATH = /^\/(portal|support)\/api\//;
  * report:
  * - a request that a test aborted, or that was sent while the network or the service was unavailable;
  * - a 503, with which tests simulate a service that is unavailable;
- * - another error status of the API.
+ * - another error status of the API;
+ * - a page that uses late what it preloads, because the machine is slow or a test delays its requests.
  * Any other error status of a page, its files, its texts or its data is a fault. `console.test.ts` leaves out no line.
  */
 function isProvoked(message: ConsoleMessage): boolean {
+  if (LATE_USE_OF_PRELOAD.test(message.text())) return true;
   const [line, status] = NETWORK_LINE.exec(message.text()) ?? [];
   if (line === undefined) return false;
   if (status === undefined || status === '503') return true;
@@ -168,6 +185,7 @@ export class TestBrowser {
         : await this.#newContext(origin, { locale, ...options });
     await this.#setTime(context, now);
     const page = await context.newPage();
+    if (isContextKept) await page.addInitScript(WITHOUT_TIMERS);
     if (viewport) await page.setViewportSize(viewport);
     if (path !== undefined) await page.goto(path);
     return page;
@@ -342,6 +360,8 @@ interface PageOptions extends Omit<BrowserContextOptions, 'viewport'> {
   readonly now?: string;
   /** What the page loads; by default nothing. */
   readonly path?: string;
-  /** False if the test replaces the timers of the browser (`clock.install`): they would stay replaced. */
+  /**
+   * False if the test replaces the timers of the browser (`clock.install`): they would stay replaced. Its page has all its timers.
+   */
   readonly isContextKept?: boolean;
 }

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
+import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
 import { until } from '../support/until.js';
 import { Service } from '../support/harness.js';
@@ -12,7 +13,7 @@ const POLICY =
 const PAGES = ['/portal/', '/support/', '/privacy/'];
 const dist = new URL('../../web/dist/', import.meta.url);
 
-const { origin, browser } = await startForBrowser();
+const { service, origin, browser } = await startForBrowser();
 
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   fetch(origin + path, { method, headers, redirect: 'manual' });
@@ -122,8 +123,29 @@ describe.each(PAGES)('%s', (path) => {
     // The time until it is shown is that of an animation.
     await page.evaluate('document.getAnimations().forEach((animation) => animation.finish())');
     await text.waitFor();
-    // A browser warns if nothing uses what the page preloads.
-    browser.faults.splice(0, Infinity, ...browser.faults.filter((fault) => !/preload/.test(fault)));
+  });
+
+  test('uses what it preloads, and requests it once', async () => {
+    const requests: (string | undefined)[] = [];
+    const page = await browser.openPage(origin);
+    await page.addInitScript(`{
+      const { fetch } = window;
+      window.used = [];
+      window.fetch = (url, ...more) => (used.push(new URL(url, location).href), fetch(url, ...more));
+    }`);
+    service.app
+      .getHttpServer()
+      .on('request', ({ url }: IncomingMessage) => requests.push(new URL(url!, origin).href));
+    await page.goto(path);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    const preloads = 'link[rel=preload]';
+    const urls = (await page.evaluate(
+      `[...document.querySelectorAll('${preloads}')].map(({ href }) => href)`,
+    )) as string[];
+    expect(urls).toContain(`${origin}/brand`);
+    const used = (await page.evaluate('used')) as string[];
+    for (const list of [used, requests])
+      expect(list.filter((url) => urls.includes(url!)).toSorted()).toEqual(urls.toSorted());
   });
 });
 
