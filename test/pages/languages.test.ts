@@ -201,14 +201,17 @@ describe('the language switch in the footer', () => {
 
   test('keeps the report of the privacy page if an earlier request for it fails', async () => {
     const page = await openIn('en-GB');
-    const request = Promise.withResolvers<Route>();
-    await routeNext(page, '**/privacy/data?language=en', (route) => request.resolve(route));
     await page.goto('/privacy/');
-    const first = await request.promise;
-    await page.getByLabel('Language').selectOption('Deutsch');
-    await page.getByRole('table', { name: 'Über Lizenzinhaber' }).waitFor();
-    await page.getByLabel('Sprache').selectOption('English');
+    // The footer with the switch is shown once the report is loaded.
     const report = page.getByRole('table', { name: 'About license holders' });
+    await report.waitFor();
+    const request = Promise.withResolvers<Route>();
+    await routeNext(page, '**/privacy/data?language=de', (route) => request.resolve(route));
+    await page.getByLabel('Language').selectOption('Deutsch');
+    const first = await request.promise;
+    const answered = page.waitForEvent('requestfinished', (each) => each.url().endsWith('data?language=en'));
+    await page.getByLabel('Sprache').selectOption('English');
+    await answered;
     await report.waitFor();
     await first.fulfill({ status: 503, body: '' });
     await first.request().response();
