@@ -30,8 +30,8 @@ export async function holdNextAnswer(
   await routeNext(page, url, async (route) => {
     const response = await route.fetch();
     resolve(async () => {
-      await route.fulfill({ response });
-      await (await route.request().response())?.finished();
+      const finished = page.waitForEvent('requestfinished', (request) => request === route.request());
+      await Promise.all([finished, route.fulfill({ response })]);
     });
   });
   return { held };
