@@ -485,10 +485,7 @@ test('an admin changes a license: fields that were not edited keep their stored 
   const license = await issueLicense('changed@example.com');
   await service.setLicense(license.license_id, { expires_at: new Date('2027-01-04T12:30:00Z') });
   await insertReleaseRequest(service, await activateMachine(service, license, 'Old'), null);
-  const page = await browser.openPage(origin);
-  // Without this the page would request the counts again a minute later in any case.
-  await page.addInitScript('window.setInterval = () => 0');
-  await openAs(page, origin, service, 'admin', `#license/${license.license_id}`);
+  const page = await openAs(browser, origin, service, 'admin', `#license/${license.license_id}`);
   const count = page.getByRole('link', { name: /^Release requests/ }).locator('.count');
   const readCount = async () => Number((await count.allTextContents())[0] ?? 0);
   await count.waitFor();
@@ -983,6 +980,11 @@ test('the history shows how long ago something was, with the exact time on focus
   expect(await readExactTime(page, '[aria-labelledby=history] time')).toBe(
     `"20 November 2026 at ${new Date(now).toISOString().slice(11, 16)} UTC"`,
   );
+  // A new entry, which is above this one, does not get the focus.
+  await service.setLicense(license.license_id, { machines_allowed: 2 });
+  await focusWindow(page);
+  await row(page, /changed this license/).waitFor();
+  await expectFocus(time);
   await browser.expectAccessibleLayout(page);
 });
 

@@ -157,8 +157,8 @@ test('after the end of a session a dialog asks to sign in again, and the typed t
   });
   await button(again, 'Sign in with a passkey').click();
   await again.locator('.working').waitFor();
-  // A page may be unable to prevent that a repeated Escape closes a dialog.
-  await Promise.all(Array.from({ length: 4 }, () => page.keyboard.press('Escape')));
+  // A page may be unable to prevent that a second Escape closes a dialog.
+  for (let presses = 0; presses < 4; presses += 1) await page.keyboard.press('Escape');
   // The click is forced, because the button is disabled.
   await button(again, 'Leave').click({ force: true });
   await again.locator('.working').waitFor();
