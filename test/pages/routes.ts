@@ -1,4 +1,4 @@
-import type { Page, Route } from 'playwright-core';
+import type { APIResponse, Page, Route } from 'playwright-core';
 
 // No test removes the last route of a page, also not with `times`: Playwright then stops intercepting requests, and Chromium
 // never answers a request that the page sends at that moment.
@@ -17,6 +17,12 @@ export async function routeNext(page: Page, url: string, handle: (route: Route) 
   });
 }
 
+/** Answers a request of a page, and ends when the page has the answer. */
+export async function fulfillRoute(page: Page, route: Route, response: APIResponse): Promise<void> {
+  const finished = page.waitForEvent('requestfinished', (request) => request === route.request());
+  await Promise.all([finished, route.fulfill({ response })]);
+}
+
 /**
  * Holds back the answer to the next request to a URL.
  * @returns `held`, which resolves once the service has answered, with a function that passes the answer on and ends when the page
@@ -29,10 +35,7 @@ export async function holdNextAnswer(
   const { promise: held, resolve } = Promise.withResolvers<() => Promise<void>>();
   await routeNext(page, url, async (route) => {
     const response = await route.fetch();
-    resolve(async () => {
-      const finished = page.waitForEvent('requestfinished', (request) => request === route.request());
-      await Promise.all([finished, route.fulfill({ response })]);
-    });
+    resolve(() => fulfillRoute(page, route, response));
   });
   return { held };
 }

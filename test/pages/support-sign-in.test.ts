@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import type { Role } from '../../src/staff/identity/role.js';
 import { focusWindow } from './portal-browser.js';
-import { endRoute } from './routes.js';
+import { endRoute, fulfillRoute } from './routes.js';
 import { startForBrowser } from './service.js';
 import {
   addAuthenticator,
@@ -283,7 +283,7 @@ test('a tab shows who is signed in after another person has signed in in another
   await signInElsewhere(page, 'third@example.com');
   await focusWindow(page);
   await expectText(page, 'Signed in as third@example.com.');
-  await route.fulfill({ response });
+  await fulfillRoute(page, route, response);
   await waitForFrame(page);
   expect(await page.getByText('Signed in as third@example.com.').count()).toBe(1);
 
