@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { expectTitle } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { temporaryFolder } from '../support/folders.js';
 
@@ -69,7 +70,7 @@ test('markup in a language file is shown as text, and a long word does not widen
   await heading.getByText(MARKUP).waitFor();
   expect(await page.locator('main img, main b').count()).toBe(0);
   await page.getByLabel('E-mail address').waitFor();
-  expect(await page.title()).toContain(MARKUP);
+  await expectTitle(page, `${MARKUP} ${LONG_WORD} 🦊 · com.example.app`);
   await browser.expectLayout(page);
 });
 

@@ -2,7 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { openByKey } from './portal-browser.js';
+import { until } from '../support/until.js';
+import { expectTitle, openByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { temporaryFolder } from '../support/folders.js';
 
@@ -57,8 +58,8 @@ test.each([
     await page.getByText(`From ${VENDOR}`).waitFor();
     const support = page.locator('footer').getByRole('link', { name: 'help@example.com' });
     expect(await support.getAttribute('href')).toBe('mailto:help@example.com');
-    expect(await page.title()).toBe(`${title} · ${PRODUCT}`);
-    expect(await readLogoWidth(page)).toBe(60);
+    await expectTitle(page, `${title} · ${PRODUCT}`);
+    await until(async () => (await readLogoWidth(page)) === 60);
     expect(await readAccent(page)).toBe('#7a1fa2');
     // Neither the name of the vendor nor a script in the logo becomes part of the page.
     expect(await page.locator('footer img').count()).toBe(0);
@@ -126,6 +127,6 @@ test('if the brand cannot be loaded, the portal works without it', async () => {
   await page.goto('/portal/');
   await page.locator('header').getByText('License portal').waitFor();
   await page.getByLabel('License key').waitFor();
-  expect(await page.title()).toBe('Where is my license active?');
+  await expectTitle(page, 'Where is my license active?');
   await browser.expectLayout(page);
 });

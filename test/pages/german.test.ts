@@ -9,7 +9,7 @@ import { sell } from '../erasure/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { FakeClock } from '../support/harness.js';
 import { expectNoEnglish, findEnglishPieces } from './english-text.js';
-import { focusWindow, signInByCode, signInByKey } from './portal-browser.js';
+import { awaitMistypedCheck, expectTitle, focusWindow, signInByCode, signInByKey } from './portal-browser.js';
 import { endRoute } from './routes.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, expectToast, type HolderCredentials } from './steps.js';
@@ -98,6 +98,7 @@ test('a German page describes a refunded license and several licenses in German'
 
 test('the forms of a German page report errors in German', async () => {
   const page = await open();
+  await awaitMistypedCheck(page);
   await page.goto('/portal/');
   await button(page, 'Meine Geräte anzeigen').click();
   await expectGerman(page, page.getByText('Geben Sie Ihren Lizenzschlüssel ein.'));
@@ -164,7 +165,7 @@ test('the page of a release link is in German, and shows a hostile product name 
   await page.goto(json['release_url'] as string);
   await expectGerman(page, page.getByText('Alle Geräte Ihrer Lizenz sind in Verwendung'));
   await page.getByText(`Wartet auf einen freien Platz: ${LABEL} (Version 3.2.0)`, { exact: true }).waitFor();
-  expect(await page.title()).toBe(`Alle Geräte Ihrer Lizenz sind in Verwendung · ${PRODUCT}`);
+  await expectTitle(page, `Alle Geräte Ihrer Lizenz sind in Verwendung · ${PRODUCT}`);
   const mail = () => button(page, 'Code per E-Mail senden').click();
   const code = await codeAfter(service, license.email, mail);
   await expectGerman(page, page.getByText('Ein Code ist an'));

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { openByKey } from './portal-browser.js';
+import { expectTitle, openByKey } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, expectApart, expectToast } from './steps.js';
 import { button, dialog, openAs, row, submitReason } from './support-browser.js';
@@ -192,7 +192,7 @@ test('header, title, footer and the printed license show hostile names and long 
   });
   const page = await openByKey(browser, origin, license);
   await page.getByText(`From ${VENDOR}`).waitFor();
-  expect(await page.title()).toContain(` · ${PRODUCT}`);
+  await expectTitle(page, `This license has expired · ${PRODUCT}`);
   expect(await page.getByRole('link', { name: 'Renew the license' }).getAttribute('href')).toBe(URL_500);
   await expectOnlyText(page);
   await page.emulateMedia({ media: 'print' });

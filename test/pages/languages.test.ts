@@ -6,6 +6,7 @@ import { FakeClock } from '../support/harness.js';
 import { outbox } from '../erasure/harness.js';
 import { until } from '../support/until.js';
 import { codeAfter } from '../license-portal/harness.js';
+import { expectTitle } from './portal-browser.js';
 import { routeNext } from './routes.js';
 import { activateMachine, expectAnnounced, expectFocus, nextFrame } from './steps.js';
 import { startForBrowser } from './service.js';
@@ -46,7 +47,7 @@ test('a German holder signs in with a code, releases a machine, cancels a deleti
   const page = await openIn('de-DE');
   await signInInGerman(page, email);
   expect(await languageOf(page)).toBe('de');
-  expect(await page.title()).toMatch(/^1 von 2 Geräten in Verwendung · /);
+  await expectTitle(page, '1 von 2 Geräten in Verwendung · com.example.app');
   await page.getByText('Aktiviert am 10. Februar mit 3.2.0').waitFor();
   await browser.expectLayout(page);
   await page.getByRole('button', { name: 'Freigeben Studio Mac' }).click();
@@ -124,7 +125,7 @@ describe('the language switch in the footer', () => {
     await page.getByLabel('Language').selectOption('Français');
     await page.getByRole('heading', { level: 1, name: 'Où ma licence est-elle active' }).waitFor();
     expect(await page.getByLabel('Adresse e-mail').inputValue()).toBe('ada@example.com');
-    expect(await page.title()).toMatch(/^Où ma licence/);
+    await expectTitle(page, 'Où ma licence est-elle active\u00a0? · com.example.app');
     expect(await page.locator('.skip').textContent()).toBe('Aller au contenu');
     await page.goto('/privacy/');
     await page.getByRole('heading', { level: 1, name: 'Ce qui est enregistré' }).waitFor();

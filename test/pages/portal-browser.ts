@@ -2,6 +2,7 @@ import { expect } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { Browser } from '../license-portal/harness.js';
 import type { Service } from '../support/harness.js';
+import { until } from '../support/until.js';
 import { pageOf, type TestBrowser } from './browser.js';
 import type { HolderCredentials } from './steps.js';
 
@@ -59,6 +60,20 @@ export const headline = (page: Page) =>
     level: 1,
     name: /machines in use|^A place is free|^This license|No license|None of your/,
   });
+
+/** Waits until the page has a title, which it sets after it has rendered the heading. */
+export const expectTitle = (page: Page, title: string): Promise<void> =>
+  until(async () => (await page.title()) === title).catch(async () => expect(await page.title()).toBe(title));
+
+/**
+ * Lets the page wait for the file that detects mistyped keys as long as it takes, instead of two seconds. This applies to the
+ * documents that the page loads from now on.
+ */
+export const awaitMistypedCheck = (page: Page) =>
+  page.addInitScript(`{
+    const { setTimeout } = window;
+    window.setTimeout = (run, ms, ...more) => (ms === 2_000 ? 0 : setTimeout(run, ms, ...more));
+  }`);
 
 /** Triggers the event by which the page notices that a person has returned to it. */
 export const focusWindow = (page: Page) => page.evaluate('dispatchEvent(new Event("focus"))');

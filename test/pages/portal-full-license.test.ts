@@ -8,7 +8,7 @@ import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
 import { until } from '../support/until.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { machineId } from '../support/harness.js';
-import { focusWindow, headline, machineRow, openByKey, signInByKey } from './portal-browser.js';
+import { expectTitle, focusWindow, headline, machineRow, openByKey, signInByKey } from './portal-browser.js';
 import {
   activateMachine,
   expectFocus,
@@ -100,7 +100,7 @@ test('from a full license to a running application: four clicks and one code', a
     clicks += 1;
     await page.goto(application.releaseUrl);
     await page.getByRole('heading', { name: 'All machines of your license are in use' }).waitFor();
-    expect(await page.title()).toBe('All machines of your license are in use · com.example.app');
+    await expectTitle(page, 'All machines of your license are in use · com.example.app');
     await page.getByText('Waiting for a free place: New Mac (version 3.2.0)', { exact: true }).waitFor();
     await browser.expectAccessibleLayout(page);
     const code = await codeAfter(service, license.email, () => click('Mail me a code'));

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { codeAfter } from '../license-portal/harness.js';
-import { headline, openByKey } from './portal-browser.js';
+import { awaitMistypedCheck, expectTitle, headline, openByKey } from './portal-browser.js';
 import { endRoute, holdNextAnswer } from './routes.js';
 import { activateMachine, expectFocus, expectAnnounced, expectText, tabTo } from './steps.js';
 import { startForBrowser } from './service.js';
@@ -16,14 +16,16 @@ const code = (page: Page) => page.getByLabel('Code', { exact: true });
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
 
 async function open(): Promise<Page> {
-  const page = await browser.openPage(origin, { path: '/portal/' });
+  const page = await browser.openPage(origin);
+  await awaitMistypedCheck(page);
+  await page.goto('/portal/');
   await key(page).waitFor();
   return page;
 }
 
 test('a holder signs in by e-mail address and license key, by keyboard alone, and the headline counts the machines', async () => {
   const page = await open();
-  expect(await page.title()).toBe('Where is my license active? · com.example.app');
+  await expectTitle(page, 'Where is my license active? · com.example.app');
   await page.keyboard.press('Tab');
   await expectFocus(page.getByRole('link', { name: 'Skip to the content' }));
   await page.keyboard.press('Enter');
@@ -36,7 +38,7 @@ test('a holder signs in by e-mail address and license key, by keyboard alone, an
   await headline(page).waitFor();
   expect(await headline(page).textContent()).toBe('1 of 1 machines in use');
   await expectFocus(headline(page));
-  expect(await page.title()).toBe('1 of 1 machines in use · com.example.app');
+  await expectTitle(page, '1 of 1 machines in use · com.example.app');
 });
 
 test('a missing or wrong value is reported at its field, which gets the focus', async () => {
