@@ -55,6 +55,8 @@ async function expectBusy(page: Page, { hash, opener, values = {}, name, request
   );
   const pressed = button(form, name);
   await pressed.focus();
+  // What is still being loaded would move the controls when it appears.
+  await until(async () => (await page.locator('.loading').count()) === 0);
   const places = await page.evaluate(PLACES);
   await page.keyboard.press('Enter');
   await page.locator('.working').waitFor();
@@ -79,6 +81,8 @@ test('a busy button of the portal says so, moves nothing, keeps the focus and ca
   const values = { email: license.email, license_key: license.license_key };
   await expectBusy(page, { values, name: 'Show my machines', request: ['POST', 'session'] });
   await page.getByRole('button', { name: 'I lost my key' }).click();
+  // The page moves the focus to the address after it has rendered the form.
+  await expectFocus(page.getByLabel('E-mail address'));
   await expectBusy(page, { name: 'Mail me a code', request: ['POST', 'code'] });
   await openByCode(page, origin, service, license.email);
   for (const button of [
