@@ -67,9 +67,10 @@ test('the message that the device is offline disappears with the next response',
   await page.addInitScript("Object.defineProperty(navigator, 'onLine', { value: false })");
   await openByCode(page, origin, service, license.email);
   const download = page.getByRole('button', { name: 'Download' });
-  // The pointer on the button loads a file, for which the page first asks whether the service answers. A later answer would remove
-  // the message.
-  await Promise.all([page.waitForResponse('**/on-demand-*.js'), download.hover()]);
+  // The pointer on the button loads a file. Until the page has run it, each click and focus asks whether the service answers, and
+  // a later answer would remove the message.
+  const [file] = await Promise.all([page.waitForResponse('**/on-demand-*.js'), download.hover()]);
+  await page.evaluate(`import(${JSON.stringify(file.url())}).then(() => {})`);
   await page.route('**/portal/api/export', (route) => route.abort('internetdisconnected'));
   await download.click();
   const error = page.getByRole('alert').getByText('You are offline. Nothing is lost');

@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { headline, openByKey } from './portal-browser.js';
-import { endRoute } from './routes.js';
+import { endRoute, routeNext } from './routes.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, expectFocus, expectToast, type HolderCredentials } from './steps.js';
 
@@ -34,13 +34,11 @@ test.each([
 
 test('while the dialogs are loaded, the button is busy', async () => {
   const page = await openByKey(browser, origin, license);
-  let answer = () => {};
-  await page.route(ON_DEMAND, (route) => {
-    answer = () => void route.continue();
-  });
+  const { promise: held, resolve: hold } = Promise.withResolvers<Route>();
+  await page.route(ON_DEMAND, hold);
   await askButton(page).click();
   await page.locator('[aria-busy=true]').filter({ hasText: 'Ask support' }).waitFor();
-  answer();
+  await (await held).continue();
   await dialog(page).waitFor();
   await page.keyboard.press('Escape');
   await expectFocus(askButton(page));
@@ -69,7 +67,10 @@ test('a click loads the page again if an update of the service has removed the f
 });
 
 test('what was typed before an update of the service is kept while the page loads itself again, once', async () => {
-  const page = await browser.openPage(origin, { path: '/portal/' });
+  const page = await browser.openPage(origin);
+  // For a minute after it has loaded itself again, the page does not do so once more.
+  await page.addInitScript("Object.defineProperty(performance, 'now', { value: () => 59_999 })");
+  await page.goto('/portal/');
   const email = page.getByLabel('E-mail');
   const key = page.getByLabel('License key');
   await email.fill('ada');
@@ -77,14 +78,12 @@ test('what was typed before an update of the service is kept while the page load
   await page.route(ON_DEMAND, (route) => route.fulfill({ status: 404, body: '' }));
   const lostKey = page.getByRole('button', { name: 'I lost my key' });
   // What is typed after the click, while the button is busy, is kept too.
-  let answer = () => {};
-  await page.route('**/portal/api/session', (route) => {
-    answer = () => void route.continue();
-  });
-  await Promise.all([page.waitForRequest('**/portal/api/session'), lostKey.click()]);
+  const { promise: held, resolve: hold } = Promise.withResolvers<Route>();
+  await routeNext(page, '**/portal/api/session', hold);
+  await lostKey.click();
+  const request = await held;
   await email.fill(license.email);
-  await Promise.all([page.waitForEvent('load'), Promise.resolve(answer())]);
-  await endRoute(page, '**/portal/api/session');
+  await Promise.all([page.waitForEvent('load'), request.continue()]);
   await expectToast(page, 'This page has just been updated. Please click once more.');
   expect(await key.inputValue()).toBe('MOOR_1871-SJ');
   expect(await email.inputValue()).toBe(license.email);
