@@ -4,11 +4,13 @@ import { ReleaseService } from '../../src/releases/release.service.js';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
+import { waitUntilIdle } from '../erasure/harness.js';
 import { MailHarness } from './harness.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 import { OpenTransaction } from '../support/open-transaction.js';
 
 const harness = await MailHarness.start();
+await harness.holdRetries();
 beforeEach(() => harness.smtp.behave());
 
 const mailsTo = (email: string) => harness.smtp.received.filter(({ to }) => to.includes(email));
@@ -26,6 +28,8 @@ async function deliverAfter(
   // A mail that is still being sent would have been composed before the change, so each must have failed once.
   for (const kind of await harness.waitingMails(about)) await harness.jobs.untilFailed(about, 1, kind);
   await meanwhile(about);
+  // The mails about the change have failed too, so the next statement makes them due as well.
+  await waitUntilIdle(harness.service);
   harness.smtp.behave();
   await harness.runWaitingJobs();
   return about;
@@ -231,7 +235,6 @@ describe('a license key', () => {
     harness.smtp.misbehave('rcpt', 451);
     await harness.licenses.sendKey(id, AUDIT_CONTEXT);
     await jobs.untilFailed(id, 1, 'license_key_again');
-    await harness.postponeWaitingJobs();
     harness.smtp.behave();
 
     const start = `update graphile_worker._private_jobs set locked_at = now(), locked_by = 'a worker'

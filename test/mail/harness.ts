@@ -33,13 +33,23 @@ const WATCH = `
       'kind', (select regexp_replace(identifier, '^mail_', '') from graphile_worker._private_tasks where id = old.task_id),
       'last_error', case tg_op when 'UPDATE' then new.last_error end,
       'retry_seconds', case tg_op when 'UPDATE' then extract(epoch from new.run_at - now()) end)::text);
-    return null;
+    return new;
   end $$;
   create or replace trigger test_done after delete on graphile_worker._private_jobs
     for each row execute function test_watch();
-  create or replace trigger test_failed after update on graphile_worker._private_jobs
+  create or replace trigger test_failed before update on graphile_worker._private_jobs
     for each row when (old.locked_by is not null and new.locked_by is null) execute function test_watch();
   listen test_watch`;
+
+/** Creates a trigger that postpones the next attempt of each job that fails. By its name, it fires after `test_failed`. */
+const HOLD = `
+  create function test_hold() returns trigger language plpgsql as $$
+  begin
+    new.run_at := now() + interval '1 hour';
+    return new;
+  end $$;
+  create trigger test_hold before update on graphile_worker._private_jobs
+    for each row when (old.locked_by is not null and new.locked_by is null) execute function test_hold()`;
 
 /** Listens for the results of the jobs of a database. */
 export class JobWatch {
@@ -86,10 +96,6 @@ export class JobWatch {
   }
 }
 
-/** The beginning of a call of `reschedule_jobs` for all jobs that have attempts left and are not running. */
-const RESCHEDULE = `select graphile_worker.reschedule_jobs(
-  array(select id from graphile_worker.jobs where locked_by is null and attempts < max_attempts)`;
-
 interface MailHarnessOptions extends ServiceOptions {
   /** The user name and the password in SMTP_URL. */
   readonly credentials?: `${string}@`;
@@ -134,14 +140,16 @@ export class MailHarness {
   /** Makes all waiting jobs due now, and wakes the workers. @param attempts replaces the number of their earlier attempts */
   async runWaitingJobs(attempts?: number): Promise<void> {
     await this.service.sql(
-      `${RESCHEDULE}, run_at := now(), attempts := $1), pg_notify('jobs:insert', '{"count": 5}')`,
+      `select graphile_worker.reschedule_jobs(
+         array(select id from graphile_worker.jobs where locked_by is null and attempts < max_attempts),
+         run_at := now(), attempts := $1), pg_notify('jobs:insert', '{"count": 5}')`,
       [attempts ?? null],
     );
   }
 
-  /** Sets the next attempt of all waiting jobs to an hour from now, so that no attempt runs before the test requests it. */
-  async postponeWaitingJobs(): Promise<void> {
-    await this.service.sql(`${RESCHEDULE}, run_at := now() + interval '1 hour')`);
+  /** From now on, no job that has failed is attempted again before `runWaitingJobs`, however slow the test is. */
+  async holdRetries(): Promise<void> {
+    await this.service.sql(HOLD);
   }
 
   async close(): Promise<void> {

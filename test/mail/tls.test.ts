@@ -13,6 +13,7 @@ const startHarness = (parameters: `?${string}`) =>
 
 test('with requireTLS, a server without TLS or with an untrusted certificate gets neither the mail nor the password', async () => {
   const harness = await startHarness('?requireTLS=true');
+  await harness.holdRetries();
   const id = await harness.sell('ada@example.com');
   expect((await harness.jobs.untilFailed(id)).last_error).toBe('the mail server offers no TLS (STARTTLS)');
   expect(harness.smtp.received).toEqual([]);

@@ -27,18 +27,17 @@ const misconducts: [stage: Stage, misconduct: Misconduct, reason: string][] = [
 /** The ids of the licenses whose mails failed, in the order of `misconducts`; the last mail reached no server. */
 const ids: string[] = [];
 const harness = await MailHarness.start({ credentials: 'mooring:secret@' });
+await harness.holdRetries();
 const terminal = new Terminal({ DATABASE_URL: harness.service.databaseUrl });
 for (const [index, [stage, misconduct]] of misconducts.entries()) {
   harness.smtp.misbehave(stage, misconduct);
   ids.push(await harness.sell(`buyer-${index}@example.com`));
   await harness.jobs.untilFailed(ids.at(-1)!);
-  await harness.postponeWaitingJobs();
   harness.smtp.behave();
 }
 await harness.smtp.stop();
 ids.push(await harness.sell('buyer-refused@example.com'));
 await harness.jobs.untilFailed(ids.at(-1)!);
-await harness.postponeWaitingJobs();
 
 const reasons = [...misconducts.map(([, , reason]) => reason), `${UNREACHABLE} (ECONNREFUSED)`];
 const readReadiness = async () => (await harness.service.call('GET', '/health/ready')).json;
@@ -94,7 +93,6 @@ test('mooring status lists undelivered mails, with the license that each is abou
 async function failAgain(attempts: number): Promise<void> {
   await harness.runWaitingJobs();
   await Promise.all(ids.map((id) => harness.jobs.untilFailed(id, attempts)));
-  await harness.postponeWaitingJobs();
 }
 
 test('an undelivered mail is a warning after three attempts', async () => {
