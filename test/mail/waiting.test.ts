@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { ReleaseService } from '../../src/releases/release.service.js';
@@ -6,14 +6,23 @@ import { IMPORTED_KEY_MAIL } from '../../src/licenses/license-mails.js';
 import { enqueueMail, enqueueMails } from '../../src/mail/mail.service.js';
 import { readWaitingMail } from '../../src/mail/waiting-mail.js';
 import { JobBacklog } from '../../src/monitoring/warnings/job-backlog.js';
+import { waitForJobs } from '../erasure/harness.js';
 import { MailHarness } from './harness.js';
 import { report, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-const harness = await MailHarness.start({ environment: PURCHASE_SETTINGS });
-beforeEach(() => harness.smtp.behave());
+// However long a test holds a mail back, its delivery is not given up, which would send the mail twice.
+const limit = jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => new AbortController().signal);
+afterAll(() => limit.mockRestore());
+const parameters = `?socketTimeout=${2 ** 31 - 1}`;
+const harness = await MailHarness.start({ environment: PURCHASE_SETTINGS, parameters });
+beforeEach(async () => {
+  harness.smtp.behave();
+  // A mail of an earlier test would be taken for one of the next test.
+  await waitForJobs(harness.service, 'mail_%');
+});
 
 async function buy(email: string): Promise<number> {
   const body = { transaction_id: randomUUID(), email, status: 'paid' };
@@ -100,7 +109,6 @@ test('a mail that is requested again while it is being sent is sent a second tim
   await harness.licenses.sendKey(license_id, AUDIT_CONTEXT);
   await again;
   harness.smtp.behave();
-  // A mail whose delivery took too long is repeated with the same id.
   const accepted = () => harness.smtp.accepted.filter(({ to }) => to[0] === 'meanwhile@example.com');
   const ids = () => new Set(accepted().map(({ headers }) => headers['message-id']));
   await harness.smtp.untilAccepted(() => ids().size === 2);
