@@ -70,7 +70,11 @@ async function publishFirst(url: string, key: KeyObject): Promise<void> {
 test('with right settings every line is ok or a warning, and the exit code is 0', async () => {
   const { code, stderr, checks } = await diagnose();
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  const names = (status: string) => checks.filter((each) => each.status === status).map(({ check }) => check);
+  // The free space of the disk of the tests may change at any time: test/unit/doctor.test.ts checks what is found.
+  const isDisk = ({ check }: Finding) => check === 'data folder';
+  expect(checks.filter(isDisk)).toHaveLength(1);
+  const others = checks.filter((each) => !isDisk(each));
+  const names = (status: string) => others.filter((each) => each.status === status).map(({ check }) => check);
   expect(names('ok')).toEqual([
     'versions',
     'settings',
@@ -78,7 +82,6 @@ test('with right settings every line is ok or a warning, and the exit code is 0'
     'token keys',
     'manifest keys',
     'languages',
-    'data folder',
     'tombstones',
     'database',
     'clock',

@@ -72,7 +72,11 @@ async function checkOpenDatabase(context: CommandContext, report: Report): Promi
   // The role of the embedded PostgreSQL cannot be chosen.
   if (context.config.databaseUrl)
     await report.run('role', () => checkRole(context, pending.length > 0, report));
-  await report.run('clock', async () => checkClock(clock, await databaseTime(dataSource), report));
+  await report.run('clock', async () => {
+    const asked = clock.now();
+    const time = await databaseTime(dataSource);
+    return checkClock({ asked, time, answered: clock.now() }, report);
+  });
   // The other checks need the tables.
   if (pending.length > 0)
     return report.warn(
@@ -107,8 +111,15 @@ async function checkRole(
   return `The role ${role} owns the database, and is no superuser.`;
 }
 
-function checkClock(clock: Clock, databaseTime: Date, report: Report): string | void {
-  const differenceMs = Math.abs(clock.now().getTime() - databaseTime.getTime());
+/**
+ * Checks that the clock of the database showed a time at which this machine waited for it, so that a slow answer is no difference.
+ * @param asked the time of this machine at the request @param answered its time at the answer
+ */
+export function checkClock(
+  { asked, time, answered }: Record<'asked' | 'time' | 'answered', Date>,
+  report: Report,
+): string | void {
+  const differenceMs = Math.max(0, asked.getTime() - time.getTime(), time.getTime() - answered.getTime());
   const seconds = Math.round(differenceMs / 1000);
   const text = `The clocks of this machine and of the database differ by ${seconds} seconds`;
   if (differenceMs < CLOCK_WARNING_MS) return `${text}.`;

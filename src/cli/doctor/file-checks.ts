@@ -59,7 +59,11 @@ function checkLanguages(config: Config, report: Report): string {
 async function checkDataDir({ dataDir }: Config, report: Report): Promise<string | void> {
   await requireWritable('DATA_DIR', dataDir, 'folder');
   const { bavail, bsize } = await statfs(await nearestExisting(dataDir));
-  const free = Math.floor((bavail * bsize) / MIB);
+  return checkFreeSpace(Math.floor((bavail * bsize) / MIB), report);
+}
+
+/** Checks the free space of the disk of DATA_DIR, in MiB. It is exported for tests, because a test cannot choose its disk. */
+export function checkFreeSpace(free: number, report: Report): string | void {
   const text = `The disk of DATA_DIR has ${free} MiB free`;
   if (free < FAILURE_MIB) throw new CommandError(`${text}: free at least ${WARNING_MIB} MiB.`);
   if (free >= WARNING_MIB) return `${text}.`;

@@ -4,10 +4,10 @@ import { freePort } from '../../database/embedded/free-port.js';
 import { listenFailure } from '../../server/listen-failure.js';
 import { Mailer } from '../../mail/mailer.js';
 import { causeOf, certificateFault } from '../manifest/request-faults.js';
+import { RESPONSE_TIMEOUTS_MS } from '../response-timeouts.js';
 import { CommandError } from '../terminal/output.js';
 import type { Report } from './report.js';
 
-const REQUEST_TIMEOUT_MS = 3_000;
 /** Failures whose remedy may be another value of SMTP_URL. */
 const WRONG_SMTP_URL = /sign-in|TLS|EDNS|ENOTFOUND/;
 
@@ -82,7 +82,7 @@ async function faultOf(url: string): Promise<unknown> {
   try {
     const response = await fetch(url, {
       redirect: 'manual',
-      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+      signal: AbortSignal.timeout(RESPONSE_TIMEOUTS_MS.probe),
     });
     const text = await response.text();
     if (!response.ok) return new Error(`status ${response.status}`);

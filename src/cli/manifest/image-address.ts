@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { ManifestEntry } from '../../keys/manifests/signed-manifest.js';
+import { RESPONSE_TIMEOUTS_MS } from '../response-timeouts.js';
 import { progressBar } from '../terminal/progress-bar.js';
 import { CommandError } from '../terminal/output.js';
 import { causeOf } from './request-faults.js';
 
 const MAX_REDIRECTS = 5;
 const REDIRECTS = [301, 302, 303, 307, 308];
-/** The longest wait for the next bytes. The whole download has no limit, because an image may have gigabytes. */
-const SILENCE_TIMEOUT_MS = 30_000;
 
 /** Why an address does not serve the signed image, as the end of the sentence "The download address …". */
 class WrongAddress extends Error {}
@@ -20,12 +19,12 @@ class WrongAddress extends Error {}
  */
 export async function checkImageAddress({ dmg }: Pick<ManifestEntry, 'dmg'>): Promise<void> {
   const abort = new AbortController();
-  const timer = setTimeout(() => abort.abort(), SILENCE_TIMEOUT_MS);
+  const timer = setTimeout(() => abort.abort(), RESPONSE_TIMEOUTS_MS.imageBytes);
   try {
     await compare(await open(dmg.url, abort.signal, timer), dmg, timer);
   } catch (error) {
     const fault = abort.signal.aborted
-      ? `sent nothing for ${SILENCE_TIMEOUT_MS / 1000} seconds`
+      ? `sent nothing for ${RESPONSE_TIMEOUTS_MS.imageBytes / 1000} seconds`
       : error instanceof WrongAddress
         ? error.message
         : `does not answer, or broke off (${causeOf(error)})`;

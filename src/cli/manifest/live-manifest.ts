@@ -4,12 +4,11 @@ import { ConfigError, type Config } from '../../core/config.js';
 import { readDocument } from '../../keys/manifests/signed-manifest.js';
 import type { ManifestService } from '../../manifest/manifest.service.js';
 import { hasDatabase } from '../context/has-database.js';
+import { RESPONSE_TIMEOUTS_MS } from '../response-timeouts.js';
 import { fileError, fromWorkingDirectory } from '../terminal/files.js';
 import { CommandError } from '../terminal/output.js';
 import { certificateFault } from './request-faults.js';
 import { publisherConfig } from './signing-keys.js';
-
-const RESPONSE_TIMEOUT_MS = 10_000;
 
 /** A manifest document that is not verified yet. */
 export interface FoundManifest {
@@ -50,7 +49,7 @@ export async function fetchText(url: string): Promise<{ ok: boolean; status: num
   let response: Response;
   try {
     // Redirects are not followed, because clients do not follow them either.
-    const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);
+    const signal = AbortSignal.timeout(RESPONSE_TIMEOUTS_MS.manifest);
     response = await fetch(url, { headers, signal, redirect: 'manual' });
   } catch (error) {
     throw new CommandError(certificateFault(url, error) ?? `${url} does not answer.`);

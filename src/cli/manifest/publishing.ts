@@ -4,13 +4,11 @@ import { ConfigError, type Config } from '../../core/config.js';
 import { requireVerifiedCertificates } from '../../core/production-settings.js';
 import { trustedManifestKeys } from '../../keys/key-material.js';
 import { trustedKeys, verifyManifest, type ManifestContent } from '../../keys/manifests/signed-manifest.js';
+import { RESPONSE_TIMEOUTS_MS } from '../response-timeouts.js';
 import { auditContextOf, CommandError, UsageError } from '../terminal/output.js';
 import { isPublicUrlSet } from './live-manifest.js';
 import { causeOf, certificateFault } from './request-faults.js';
 import { knownManifestKeys, publisherConfig } from './signing-keys.js';
-
-/** The longest wait for the response to a request that publishes. */
-const RESPONSE_TIMEOUT_MS = 30_000;
 
 /** The manifest that was live before, and the one that a publication makes live. */
 interface Publication {
@@ -113,7 +111,7 @@ async function sendManifest(
     },
     body: JSON.stringify(document),
     redirect: 'manual',
-    signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
+    signal: AbortSignal.timeout(RESPONSE_TIMEOUTS_MS.publication),
   }).catch((error: unknown) => {
     throw new CommandError(
       certificateFault(url, error) ??

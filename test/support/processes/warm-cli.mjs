@@ -5,8 +5,13 @@ import assert from 'node:assert/strict';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { extendLimits } from '../request-limits.ts';
 import { ofBuild } from './build.mjs';
+// Commands read the database and TOMBSTONE_FILE with the time limits of requests, and warn of what is slower.
+import './generous-limits.mjs';
 
+const { RESPONSE_TIMEOUTS_MS } = await import(ofBuild('cli/response-timeouts.js'));
+Object.assign(RESPONSE_TIMEOUTS_MS, extendLimits(RESPONSE_TIMEOUTS_MS));
 const { run } = await import(ofBuild('cli/program.js'));
 /** Where `fetch` keeps its connections. */
 const DISPATCHER = Symbol.for('undici.globalDispatcher.1');
