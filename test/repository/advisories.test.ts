@@ -12,6 +12,9 @@ import { temporaryFolder } from '../support/folders.js';
 const SCRIPT = fileURLToPath(new URL('../../scripts/audit.mjs', import.meta.url));
 const ENDPOINT = '/-/npm/v1/security/advisories/bulk';
 
+/** A privileged port, which no server of a test gets. */
+const UNUSED_PORT = 9;
+
 const lock = JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8')) as {
   packages: Record<string, { name?: string; version: string; link?: boolean }>;
 };
@@ -20,25 +23,33 @@ const version = (name: string) => lock.packages[`node_modules/${name}`]!.version
 /** The home folder of npm, so that npm uses no settings and no cache of this machine. */
 const home = temporaryFolder();
 
-/** Runs `npm run audit -- --registry=…` with a fake registry. Without a listener, no server answers at the address. */
+/** The longest time that Node can wait. Without a limit npm would use one of 30 seconds. */
+const NO_LIMIT = `--fetch-timeout=${2 ** 31 - 1}`;
+
+/** Starts a fake registry, which ends no connection by itself: npm on a slow machine may use it again after a long time. */
+async function startRegistry(listener: RequestListener) {
+  const limits = { keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 };
+  const registry = createServer(limits, listener).listen(0, '127.0.0.1');
+  await once(registry, 'listening');
+  return { registry, port: (registry.address() as AddressInfo).port };
+}
+
+/** Runs `npm run audit -- --registry=…` with a fake registry, or with a port at which no server listens. */
 async function audit(
   listener?: RequestListener,
   ...options: string[]
 ): Promise<{ code: number; stdout: string }> {
-  const registry = createServer(listener).listen(0, '127.0.0.1');
-  await once(registry, 'listening');
-  const { port } = registry.address() as AddressInfo;
-  if (!listener) registry.close();
+  const started = listener && (await startRegistry(listener));
   // The script's own limit of 30 seconds is too short for npm on a busy machine.
-  const args = [`--registry=http://127.0.0.1:${port}/`, '--fetch-timeout=250000', ...options];
+  const args = [`--registry=http://127.0.0.1:${started?.port ?? UNUSED_PORT}/`, NO_LIMIT, ...options];
   const child = spawn(process.execPath, [SCRIPT, ...args], {
     // A production machine that is configured to stay offline: if npm used these settings, it would report less.
     env: { PATH: process.env['PATH'], HOME: home, NODE_ENV: 'production', npm_config_offline: 'true' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [stdout, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
-  if (listener) registry.close();
-  registry.closeAllConnections();
+  started?.registry.close();
+  started?.registry.closeAllConnections();
   return { code: code as number, stdout };
 }
 
