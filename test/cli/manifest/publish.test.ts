@@ -46,7 +46,7 @@ test('a first manifest with --withdraw is refused, because there is none to with
 });
 
 describe('after publishing, the public URL is read:', () => {
-  test('a running service serves the manifest within seconds', async () => {
+  test('a running service serves the manifest', async () => {
     const environment = { MANIFEST_PUBLIC_KEYS: `${publisher.publicKeyOfOne},${publisher.publicKeyOfTwo}` };
     const service = await Service.start({ databaseUrl: database.url, environment });
     const document = await nextDocument();
@@ -168,7 +168,19 @@ describe('after publishing, the public URL is read:', () => {
     await expectLive(document);
   });
 
-  test('while the address serves the previous manifest, whose key is no longer trusted, the command waits, then reports it as the previous one', async () => {
+  test('while the address serves the previous manifest, whose key is no longer trusted, the command waits', async () => {
+    const before = await publisher.json(['manifest', 'show']);
+    const signedByOldKey = signUnchecked(before.signed, JSON.parse(before.signed), untrusted);
+    const document = await nextDocument();
+    await using cache = await startFakeServer(
+      (response, earlierRequests) =>
+        void response.end(JSON.stringify(earlierRequests < 2 ? signedByOldKey : document)),
+    );
+    expect(await publish(document, cache.url)).toMatchObject({ code: 0, json: { served: true } });
+    expect(cache.requestCount).toBe(3);
+  });
+
+  test('after the wait, the previous manifest, whose key is no longer trusted, is reported as the previous one', async () => {
     const before = await publisher.json(['manifest', 'show']);
     const signedByOldKey = signUnchecked(before.signed, JSON.parse(before.signed), untrusted);
     const [document, address] = [await nextDocument(), await serveDocument(signedByOldKey)];
@@ -178,7 +190,6 @@ describe('after publishing, the public URL is read:', () => {
     expect(run.stderr).toContain(
       `${cache.url}/v1/manifest still serves the manifest of sequence ${JSON.parse(before.signed).sequence} after 1 second.`,
     );
-    expect(cache.requestCount).toBeGreaterThan(1);
   });
 
   test('a manifest of a higher sequence is reported, unless a cache replaces it by the published one', async () => {

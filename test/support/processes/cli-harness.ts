@@ -202,8 +202,11 @@ export class Publisher extends Terminal {
   }
 }
 
-/** The beginning of the arguments of `mooring manifest publish`. No image is at the addresses of the tests. */
-export const PUBLISH = ['manifest', 'publish', '--no-fetch'];
+/**
+ * The beginning of the arguments of `mooring manifest publish`. No image is at the addresses of the tests. On a slow machine a service
+ * may need longer than the default of 6 seconds to serve a manifest.
+ */
+export const PUBLISH = ['manifest', 'publish', '--no-fetch', '--wait', '300'];
 
 /**
  * The arguments of `mooring manifest sign` for a version, without `--key`. `--again` allows the same image for all versions, and
