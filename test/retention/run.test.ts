@@ -1,8 +1,8 @@
-import { beforeEach, expect, jest, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
 import { createRetentionPolicy } from '../../src/retention/policy.js';
 import { RetentionHarness } from './harness.js';
+import { withLockTimeouts } from './lock-timeouts.js';
 
 const NOW = '2026-11-20T00:05:00Z';
 const asOf = new Date(NOW);
@@ -12,25 +12,8 @@ await harness.disableRollUp();
 await harness.run(NOW);
 beforeEach(() => harness.sql('truncate telemetry_inbox, telemetry_inbox_draining, telemetry, one_time_code'));
 
-/** Runs the retention with short lock timeouts instead of 5 seconds, and of 200 ms for each of 20 attempts. */
-async function runWithShortTimeouts() {
-  const { query } = pg.Client.prototype;
-  let shortened = 0;
-  const spy = jest.spyOn(pg.Client.prototype, 'query').mockImplementation(function (
-    this: pg.Client,
-    ...[text, ...more]: unknown[]
-  ) {
-    const short = typeof text === 'string' ? text.replace(/(?<=lock_timeout = )('5s'|200\b)/, '20') : text;
-    if (short !== text) shortened += 1;
-    return Reflect.apply(query, this, [short, ...more]) as void;
-  });
-  try {
-    return await harness.retention.run(asOf);
-  } finally {
-    spy.mockRestore();
-    expect(shortened).toBeGreaterThan(0);
-  }
-}
+/** Runs the retention with lock timeouts of 20 ms. */
+const runWithShortTimeouts = () => withLockTimeouts(20, () => harness.retention.run(asOf));
 
 /** Calls `work` while another transaction, which has executed `statement`, is open. */
 async function during<T>(statement: string, work: () => Promise<T>): Promise<T> {
@@ -133,8 +116,7 @@ test('a step gives up after its lock timeout on a table that another transaction
 
 test('while the rows of an inbox are being moved, no row can be inserted into it, so that truncating it loses none', async () => {
   await harness.receive({ '2026-11-19': 4 });
-  const { run } = await during('lock table telemetry in access exclusive mode', async () => {
-    const run = harness.run(NOW);
+  const insertLate = async () => {
     const waitingLocks = `select 1 from pg_locks where relation = 'telemetry'::regclass and not granted`;
     while ((await harness.sql(waitingLocks)).length === 0) await pause(5);
     const lateInsert = `set lock_timeout = 100; insert into telemetry_inbox_draining (id, received_on)
@@ -143,7 +125,15 @@ test('while the rows of an inbox are being moved, no row can be inserted into it
     const failure = await other.query(lateInsert).catch(String);
     other.release(true);
     expect(failure).toMatch(/lock timeout/);
-    return { run };
+  };
+  // The run waits for the lock until the insert has failed.
+  const moved = await withLockTimeouts(0, async () => {
+    const { run } = await during('lock table telemetry in access exclusive mode', async () => {
+      const run = harness.run(NOW);
+      await insertLate();
+      return { run };
+    });
+    return (await run).telemetry_rows_moved;
   });
-  expect((await run).telemetry_rows_moved).toBe(4);
+  expect(moved).toBe(4);
 });
