@@ -7,6 +7,7 @@ import { importLicenses, ImportError, type ImportColumn } from '../../src/licens
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { Service } from '../support/harness.js';
 import { OpenTransaction } from '../support/open-transaction.js';
+import { waitingLocks } from '../support/tables.js';
 
 const AUDIT_CONTEXT = { actor: 'test', reason: 'moved here' };
 const NOW = '2026-11-20T13:00:00.000Z';
@@ -184,8 +185,7 @@ test('an import waits for another import, and requests do not wait for imports',
     // An import holds this lock.
     await other.query('begin; lock table license in share update exclusive mode');
     const running = importRows([row(newKey())]).finally(() => (state.isFinished = true));
-    const waiting = "select 1 from pg_locks where relation = 'license'::regclass and not granted";
-    while (!state.isFinished && (await service.sql(waiting)).length === 0);
+    while (!state.isFinished && (await service.sql(waitingLocks('license'))).length === 0);
     expect(state.isFinished).toBe(false);
     expect((await service.activate(await service.issue())).status).toBe(201);
     await other.query('commit');

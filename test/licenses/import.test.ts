@@ -336,7 +336,8 @@ describe('concurrent imports', () => {
         );
         const run = importContent([HEADER, ...linesOf(keys)], '--json');
         await waitForRow(
-          `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%insert into license%'`,
+          `select 1 from pg_stat_activity
+           where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into license%'`,
         );
         expect((await service.activate(await service.issue())).status).toBe(201);
         await other.query(end);
@@ -364,7 +365,7 @@ test('an import that is killed changes nothing, and the next one is done complet
   await once(child, 'exit');
   await waitForRow(
     `select 1 where not exists (select 1 from pg_locks where relation = 'license'::regclass and pid in
-       (select pid from pg_stat_activity where application_name = 'mooring (maintenance)'))`,
+       (select pid from pg_stat_activity where datname = current_database() and application_name = 'mooring (maintenance)'))`,
   );
   expect([child.exitCode, await counts()]).toEqual([null, before]);
   expect(await terminal.json(['license', 'import', file])).toEqual({ imported: 60_000 });

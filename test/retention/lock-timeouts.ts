@@ -23,10 +23,7 @@ export async function withLockTimeouts<Result>(
     changed += 1;
     return Reflect.apply(query, this, [text.replace(LOCK_TIMEOUT, String(milliseconds)), ...more]) as void;
   });
-  try {
-    return await work();
-  } finally {
-    spy.mockRestore();
-    expect(changed).toBeGreaterThan(0);
-  }
+  const result = await work().finally(() => spy.mockRestore());
+  expect(changed).toBeGreaterThan(0);
+  return result;
 }

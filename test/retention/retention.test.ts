@@ -2,7 +2,7 @@ import { afterEach, expect, jest, test } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { Service } from '../support/harness.js';
-import { withTableLock } from '../support/tables.js';
+import { waitingLocks, withTableLock } from '../support/tables.js';
 import { RetentionHarness } from './harness.js';
 import { withLockTimeouts } from './lock-timeouts.js';
 
@@ -70,18 +70,16 @@ test('of two concurrent runs on two instances one works and the other returns nu
   await harness.receive({ '2026-11-19': 10 });
   const asOf = new Date('2026-11-20T00:05:00Z');
   const other = harness.instance(service.clock);
-  const bothRuns = async () => {
-    const { first, second } = await withTableLock(service, 'telemetry_inbox', async () => {
+  const { first, second } = await withTableLock(service, 'telemetry_inbox', async () => {
+    // The first run waits for the lock until the second has ended, however long that takes.
+    const { first } = await withLockTimeouts(0, async () => {
       const first = retention.run(asOf);
-      const waitingLocks =
-        "select 1 from pg_locks where relation = 'telemetry_inbox'::regclass and not granted";
-      while ((await service.sql(waitingLocks)).length === 0) await pause(5);
-      return { first, second: await other.run(asOf) };
+      while ((await service.sql(waitingLocks('telemetry_inbox'))).length === 0) await pause(5);
+      return { first };
     });
-    return [(await first)?.telemetry_rows_moved, second];
-  };
-  // The first run waits for the lock until the second has ended.
-  expect(await withLockTimeouts(0, bothRuns)).toEqual([10, null]);
+    return { first, second: await other.run(asOf) };
+  });
+  expect([(await first)?.telemetry_rows_moved, second]).toEqual([10, null]);
   expect(await harness.days('telemetry')).toEqual({ '2026-11-19': 10 });
   expect((await other.run(asOf))?.telemetry_rows_moved).toBe(0);
 });

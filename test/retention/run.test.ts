@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createRetentionPolicy } from '../../src/retention/policy.js';
+import { waitingLocks } from '../support/tables.js';
 import { RetentionHarness } from './harness.js';
 import { withLockTimeouts } from './lock-timeouts.js';
 
@@ -116,24 +117,20 @@ test('a step gives up after its lock timeout on a table that another transaction
 
 test('while the rows of an inbox are being moved, no row can be inserted into it, so that truncating it loses none', async () => {
   await harness.receive({ '2026-11-19': 4 });
-  const insertLate = async () => {
-    const waitingLocks = `select 1 from pg_locks where relation = 'telemetry'::regclass and not granted`;
-    while ((await harness.sql(waitingLocks)).length === 0) await pause(5);
+  const { run } = await during('lock table telemetry in access exclusive mode', async () => {
+    // The run waits for the lock until the insert has failed, however long that takes.
+    const { run } = await withLockTimeouts(0, async () => {
+      const run = harness.run(NOW);
+      while ((await harness.sql(waitingLocks('telemetry'))).length === 0) await pause(5);
+      return { run };
+    });
     const lateInsert = `set lock_timeout = 100; insert into telemetry_inbox_draining (id, received_on)
       values (gen_random_uuid(), '2026-11-20')`;
     const other = await harness.database.connect();
     const failure = await other.query(lateInsert).catch(String);
     other.release(true);
     expect(failure).toMatch(/lock timeout/);
-  };
-  // The run waits for the lock until the insert has failed.
-  const moved = await withLockTimeouts(0, async () => {
-    const { run } = await during('lock table telemetry in access exclusive mode', async () => {
-      const run = harness.run(NOW);
-      await insertLate();
-      return { run };
-    });
-    return (await run).telemetry_rows_moved;
+    return { run };
   });
-  expect(moved).toBe(4);
+  expect((await run).telemetry_rows_moved).toBe(4);
 });

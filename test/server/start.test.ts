@@ -16,6 +16,7 @@ import { freePort, ServerProcess, type ProcessOptions } from '../support/process
 import { PRODUCTION_SETTINGS } from '../support/production.js';
 import { temporaryFolder } from '../support/folders.js';
 import { query } from '../support/databases/replica-harness.js';
+import { waitingLocks } from '../support/tables.js';
 
 const folder = temporaryFolder();
 const processes: ServerProcess[] = [];
@@ -177,9 +178,7 @@ describe('with an existing database', () => {
       await lock.query('begin; lock table license in access exclusive mode');
       const answer = call(origin(), 'POST', '/v1/activate', body);
       for (let waiting = 0; waiting === 0;) {
-        const { rowCount } = await lock.query(
-          `select 1 from pg_locks where not granted and relation = 'license'::regclass`,
-        );
+        const { rowCount } = await lock.query(waitingLocks('license'));
         waiting = rowCount!;
       }
       const closed = await connectIncompletely(port);

@@ -18,6 +18,14 @@ export async function withTableLock<Result>(
   }
 }
 
+/**
+ * Selects a row for each lock of a table for which a statement waits. The databases of all tests are copies of one, so their tables
+ * have the same ids, and the server lists the locks of each database.
+ */
+export const waitingLocks = (table: string) => `
+  select 1 from pg_locks where relation = '${table}'::regclass and not granted
+  and database = (select oid from pg_database where datname = current_database())`;
+
 const CANCEL_LOCK_WAITS = `
   select pg_cancel_backend(pid) from pg_stat_activity
   where datname = current_database() and application_name = 'mooring' and wait_event_type = 'Lock'`;
