@@ -163,7 +163,7 @@ test('while the inbox is being read, a run delays no request, and moves the rows
   const isAttempt = ([sql]: unknown[]) => String(sql).includes('lock table telemetry_inbox,');
   const run = harness.run('2026-11-20T00:05:00Z');
   // The run has waited for the lock, given up once and tries again.
-  await until(async () => query.mock.calls.filter(isAttempt).length >= 2);
+  await Promise.race([run, until(async () => query.mock.calls.filter(isAttempt).length >= 2)]);
   query.mockRestore();
   await reader.query('rollback');
   reader.release();

@@ -27,7 +27,7 @@ test('the query in docs/operations/retention.md finds the copy that a crash leav
   // The rewrite builds this index after it has copied the rows.
   await observer.query(`
     create function planted(email text) returns text language sql immutable as
-      $$ select case when current_setting('planted.waits', true) = 'yes' then pg_sleep(60)::text end $$;
+      $$ select case when current_setting('planted.waits', true) = 'yes' then pg_sleep(3600)::text end $$;
     create index planted on staff (planted(email));
     insert into staff values (gen_random_uuid(), 'canary@leak.example', 'support', now())`);
   await observer.query('checkpoint');
