@@ -130,7 +130,7 @@ export function maintenanceDataSource(
     ...commonOptions(url),
     poolSize: 3,
     applicationName: 'mooring (maintenance)',
-    extra: { connectionTimeoutMillis: 5_000, keepAlive: true, ...pool },
+    extra: { connectionTimeoutMillis: REQUEST_TIMEOUTS_MS.maintenanceConnection, keepAlive: true, ...pool },
     ...options,
   });
 }

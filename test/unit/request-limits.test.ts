@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { requestDataSourceOptions } from '../../src/database/data-source.js';
+import { maintenanceDataSource, requestDataSourceOptions } from '../../src/database/data-source.js';
 import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
 import { LIMITS_OF_PRODUCTION as LIMITS, withLimits } from '../support/limits.js';
 import { extendLimits } from '../support/request-limits.js';
@@ -17,11 +17,16 @@ test('the time limits of production let each answer to a client go out within 2 
   expect(LIMITS.replica + LIMITS.telemetry).toBeLessThan(LIMITS.answer);
 });
 
-test('the connections of requests have the time limits of REQUEST_TIMEOUTS_MS', () => {
+test('the connections of requests and of maintenance have the time limits of REQUEST_TIMEOUTS_MS', () => {
   expect(requestDataSourceOptions('postgres://h/d').extra).toMatchObject({
     connectionTimeoutMillis: REQUEST_TIMEOUTS_MS.connection,
     statement_timeout: REQUEST_TIMEOUTS_MS.statement,
     idle_in_transaction_session_timeout: REQUEST_TIMEOUTS_MS.idleInTransaction,
+  });
+  // The retention, erasures and commands of all tests open such connections, on a slow machine for longer than 5 seconds.
+  const connectionTimeoutMillis = REQUEST_TIMEOUTS_MS.maintenanceConnection;
+  expect(maintenanceDataSource('postgres://h/d').options).toMatchObject({
+    extra: { connectionTimeoutMillis },
   });
 });
 
@@ -36,6 +41,14 @@ test('a service that starts with other time limits has them on its connections, 
 
 test('tests that are not about the time limits have limits that even a slow computer does not exceed', () => {
   const wide = extendLimits(LIMITS);
-  const names = ['connection', 'statement', 'silence', 'idleInTransaction', 'answer', 'telemetry'] as const;
+  const names = [
+    'connection',
+    'maintenanceConnection',
+    'statement',
+    'silence',
+    'idleInTransaction',
+    'answer',
+    'telemetry',
+  ] as const;
   for (const name of names) expect(wide[name]).toBeGreaterThan(SLOW_STEP_MS);
 });
