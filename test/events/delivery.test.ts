@@ -54,10 +54,8 @@ const firstEventOf = async (license_id: string) =>
   )[0]!;
 /** Waits until this many failed attempts of a license's first event are stored. @returns the row of the event */
 async function untilFailed(license_id: string, attempts: number) {
-  for (;;) {
-    const event = await firstEventOf(license_id);
-    if (event.attempts === attempts) return event;
-  }
+  await until(async () => (await firstEventOf(license_id)).attempts === attempts);
+  return firstEventOf(license_id);
 }
 
 /**
@@ -231,9 +229,10 @@ test('instances whose clocks differ by days repeat a failed event only after its
     environment: receiver.settings,
   });
   try {
+    receiver.answering = () => 503;
     const failing = await service.issue();
-    receiver.answering = (event) => (ofLicense(failing.license_id)(event) ? 503 : 204);
     await until(async () => (await firstEventOf(failing.license_id)).attempts > 0);
+    receiver.answering = (event) => (ofLicense(failing.license_id)(event) ? 503 : 204);
     // Each instance has looked for due events since then when it has sent one. The time of a signature shows which instance it is.
     for (const instances = new Set<unknown>(); instances.size < 2;) {
       const other = await service.issue();

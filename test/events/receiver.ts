@@ -4,6 +4,7 @@ import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterThisFile } from '../support/of-this-file.js';
+import { MAX_WAIT_MS } from '../support/until.js';
 
 /** An event as the vendor's program receives it. */
 export interface ReceivedEvent {
@@ -33,13 +34,15 @@ export class EventReceiver {
 
   private constructor() {
     this.#server = createServer((request, response) => {
-      void text(request).then((body) => {
+      const receive = (body: string) => {
         const status = this.#receive(request.method!, request.headers, body);
         if (status === null) return;
         response
           .writeHead(status, [301, 307].includes(status) ? { location: this.url } : {})
           .end('a body that is not read');
-      });
+      };
+      // A request whose sender was killed before its end is not an attempt.
+      void text(request).then(receive, () => undefined);
     });
   }
 
@@ -78,7 +81,9 @@ export class EventReceiver {
     for (;;) {
       const found = this.received.filter(matches);
       if (found.length >= count) return found;
-      await once(this.#arrivals, 'event');
+      await once(this.#arrivals, 'event', { signal: AbortSignal.timeout(MAX_WAIT_MS) }).catch(() => {
+        throw new Error(`${found.length} of ${count} attempts have arrived that match ${String(matches)}`);
+      });
     }
   }
 
