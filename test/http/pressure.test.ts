@@ -1,9 +1,10 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { fastify } from 'fastify';
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { Writable } from 'node:stream';
+import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Problem } from '../../src/http/problems/problem.js';
 import { AppLogger } from '../../src/core/logger.js';
@@ -79,16 +80,29 @@ test('requests above the limit are refused with a retry-after; the health check 
   }
 });
 
+/** With these limits no request is refused because of a waiting time, however slow the computer is. */
+const LONG_WAITS = { waitingMs: 600_000, maxQueuedMs: 600_000, concurrentRequests: 2_000 };
+
+/**
+ * Lets a server with LONG_WAITS measure that it answers less than one request a second, so that it has the minimum of 100 slots. The
+ * rate is the number of answers by the time in which the event loop was busy, which seems to be a thousand times as long.
+ */
+async function measureLowRate(url: string): Promise<void> {
+  const utilization = jest
+    .spyOn(performance, 'eventLoopUtilization')
+    .mockImplementation(() => ({ active: performance.now() * 1_000, idle: 0, utilization: 1 }));
+  try {
+    await Promise.all(Array.from({ length: 80 }, () => fetch(`${url}/busy`)));
+  } finally {
+    utilization.mockRestore();
+  }
+}
+
 test('a request without a slot waits for one, and the newest begins first', async () => {
-  const { app, url, waiting } = await startServer({
-    waitingMs: 500,
-    maxQueuedMs: 600_000,
-    concurrentRequests: 2_000,
-  });
+  const { app, url, waiting } = await startServer(LONG_WAITS);
   const get = async (path: string) => (await fetch(`${url}${path}`)).status;
   try {
-    // By these requests the service measures a rate of about 160 answers a second, so it has the minimum of 100 slots.
-    await Promise.all(Array.from({ length: 80 }, () => get('/busy')));
+    await measureLowRate(url);
     const running = Array.from({ length: 100 }, () => get('/slow'));
     while (waiting.length < 100) await once(app.server, 'waiting');
     const later: Promise<number>[] = [];
@@ -113,13 +127,9 @@ test('a request without a slot waits for one, and the newest begins first', asyn
 });
 
 test('at the shutdown the requests that wait for a slot are answered', async () => {
-  const { app, url, waiting, load } = await startServer({
-    waitingMs: 500,
-    maxQueuedMs: 600_000,
-    concurrentRequests: 2_000,
-  });
+  const { app, url, waiting, load } = await startServer(LONG_WAITS);
   const get = async (path: string) => (await fetch(`${url}${path}`)).status;
-  await Promise.all(Array.from({ length: 80 }, () => get('/busy')));
+  await measureLowRate(url);
   const arrived: unknown[] = [];
   app.server.on('request', (each) => arrived.push(each));
   const answers = Array.from({ length: 150 }, () => get('/slow'));
