@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { FaultedService, isServedByDatabase } from './harness.js';
@@ -6,6 +8,7 @@ import { FragilePostgres } from '../support/databases/outage-harness.js';
 
 /** Longer than every time limit, of a response (2 s) and of the database for an open transaction (5 s). */
 const FROZEN_MS = 6_000;
+const JSON_TYPE = { 'content-type': 'application/json' };
 
 const postgres = await FragilePostgres.start();
 const events = {
@@ -33,9 +36,14 @@ test('if the database is frozen, the service still responds to its last requests
   postgres.freeze();
   // Meanwhile the jobs and the events ask the database too.
   for (let answers = 0; answers < 3; answers += 1) expect((await faulted.activate()).status).toBe(503);
-  const last = faulted.activate();
+  const last = request(`${faulted.url}/v1/heartbeat`, { method: 'POST', headers: JSON_TYPE });
+  const answered = once(last, 'response');
+  last.end(JSON.stringify({ token: faulted.token, app_version: '1.0.0' }));
+  // Now the kernel has the whole request. If it were sent later than the signal, a slow machine could send it after the end.
+  await once(last, 'finish');
   process.child.kill('SIGTERM');
-  expect((await last).status).toBe(503);
+  const [{ statusCode }] = (await answered) as [IncomingMessage];
+  expect(statusCode).toBe(503);
   expect(await process.exited).toEqual({ code: 0, signal: null });
   for (const step of ['jobs ended', 'events ended', 'requests ended', 'closed'])
     expect(process.stdout).toContain(`"msg":"${step}"`);

@@ -87,13 +87,17 @@ export class FragilePostgres {
   }
 }
 
-/** Sends a signal to every process of the server of a cluster. */
+/** Sends a signal to every process of the server of a cluster, also to a child that the postmaster starts meanwhile. */
 export function signalServer(cluster: string, signal: NodeJS.Signals): void {
-  for (const pid of processesOf(cluster)) {
-    try {
-      process.kill(pid, signal);
-    } catch {
-      // The child has ended meanwhile.
+  const signalled = new Set<number>();
+  for (let found; (found = processesOf(cluster).filter((pid) => !signalled.has(pid))).length > 0;) {
+    for (const pid of found) {
+      signalled.add(pid);
+      try {
+        process.kill(pid, signal);
+      } catch {
+        // The child has ended meanwhile.
+      }
     }
   }
 }
