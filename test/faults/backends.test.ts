@@ -1,5 +1,11 @@
 import { expect, test } from '@jest/globals';
-import { FaultedService, NEEDS_DATABASE, isUnavailable, isServedByDatabase } from './harness.js';
+import {
+  FaultedService,
+  NEEDS_DATABASE,
+  isUnavailable,
+  isServedByDatabase,
+  type RecordedAnswer,
+} from './harness.js';
 import { expectGuarantees } from './guarantees.js';
 import { FragilePostgres } from '../support/databases/outage-harness.js';
 
@@ -11,20 +17,31 @@ const TERMINATE_CONNECTION = `
   select pg_terminate_backend(pid) as ended from pg_stat_activity
   where application_name = 'mooring' order by random() limit 1`;
 
-test('if the database ends connections at random, the service continues, and more calls are served than fail', async () => {
+/** The share of served calls among those that were served or got 503. On a slow computer some get 503 even without a fault. */
+function shareOfServed(answers: readonly RecordedAnswer[]): number {
+  const served = answers.filter(isServedByDatabase).length;
+  return served / (served + answers.filter(isUnavailable).length);
+}
+
+test('if the database ends connections at random, the service continues, and serves over half of what it serves without', async () => {
   const load = faulted.startLoad();
   await load.waitFor(50, isServedByDatabase);
+  const from = load.answers.length;
   let ended = 0;
   while (ended < 40) {
     const rows = await faulted.sql<{ ended: boolean }>(TERMINATE_CONNECTION);
     ended += rows.filter((row) => row.ended).length;
     await load.waitFor(5, isServedByDatabase);
   }
+  const to = load.answers.length;
   const recovery = await faulted.measureRecovery(load);
+  const afterRecovery = load.answers.length;
+  await load.waitFor(50, isServedByDatabase);
   const answers = await load.stop();
 
   // Only the calls that use an ended connection fail.
-  expect(answers.filter(isUnavailable).length).toBeLessThan(answers.filter(isServedByDatabase).length);
+  const sharesWithoutFault = [answers.slice(0, from), answers.slice(afterRecovery)].map(shareOfServed);
+  expect(shareOfServed(answers.slice(from, to))).toBeGreaterThan(Math.min(...sharesWithoutFault) / 2);
   await expectGuarantees(faulted, answers, recovery);
 });
 
