@@ -1,10 +1,16 @@
 import { hash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
-import { activation, call, type Answer } from '../support/harness.js';
+import { activation, call, retryWhileUnavailable, type Answer } from '../support/harness.js';
 import { attemptCall, Load, type Timed } from '../support/databases/outage-harness.js';
 import { query } from '../support/databases/replica-harness.js';
-import { freePort, ServerProcess, type ProcessOptions } from '../support/processes/server-process.js';
+import { startWithSample, type SampleLicense } from '../support/databases/sample-license.js';
+import {
+  freePort,
+  ServerProcess,
+  startUntilReady,
+  type ProcessOptions,
+} from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
 import { afterThisFile } from '../support/of-this-file.js';
 
@@ -67,8 +73,8 @@ export interface FaultedOptions extends ProcessOptions {
 /** A service in its own process, the load of the fault tests, and access to its database. */
 export class FaultedService {
   readonly #directory = temporaryFolder();
-  #license!: { license_key: string; email: string };
-  #contestedLicenses: { license_key: string; email: string }[] = [];
+  #license!: SampleLicense;
+  #contestedLicenses: SampleLicense[] = [];
   #counter = 0;
   readonly #loads: Load<RecordedAnswer>[] = [];
   token!: string;
@@ -84,7 +90,10 @@ export class FaultedService {
   static async start(databaseUrl: string, options: FaultedOptions = {}): Promise<FaultedService> {
     const faulted = new FaultedService(`http://127.0.0.1:${await freePort()}`, databaseUrl, options);
     afterThisFile(() => faulted.end());
-    await faulted.startProcess();
+    faulted.#license = await startWithSample(databaseUrl, async () => {
+      await faulted.startProcess();
+      return faulted.process;
+    });
     await faulted.#prepare();
     return faulted;
   }
@@ -98,19 +107,15 @@ export class FaultedService {
       DATABASE_URL: this.databaseUrl,
     };
     const nodeArguments = ['--import', ownTime, ...(options.nodeArguments ?? [])];
-    this.process = new ServerProcess(
-      { ...settings, ...environment, ...additionalSettings },
-      { hasProductionLimits: true, ...options, nodeArguments },
-    );
-    await this.process.ready();
+    const start = () =>
+      (this.process = new ServerProcess(
+        { ...settings, ...environment, ...additionalSettings },
+        { hasProductionLimits: true, ...options, nodeArguments },
+      ));
+    await startUntilReady(start);
   }
 
   async #prepare(): Promise<void> {
-    const [, license_key, email] = await this.process.waitForOutput(
-      'stderr',
-      /Sample license +(\S+) +\((\S+)\)/,
-    );
-    this.#license = { license_key: license_key!, email: email! };
     const staff = '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6';
     await this.sql('update license set machines_allowed = 100000');
     await this.sql(`insert into staff values ('${staff}', 'grace@example.com', 'admin', now())`);
@@ -122,7 +127,7 @@ export class FaultedService {
     );
     while (this.#contestedLicenses.length < CONTESTED_LICENSES)
       this.#contestedLicenses.push(await this.issue({ machines_allowed: MACHINES_ALLOWED }));
-    this.token = (await this.activate()).json.token;
+    this.token = (await retryWhileUnavailable(() => this.activate())).json.token as string;
   }
 
   call(...request: CallParameters): Promise<Answer> {
@@ -132,7 +137,10 @@ export class FaultedService {
   /** Issues a license, as staff do. */
   async issue(wanted: Record<string, unknown>): Promise<{ license_key: string; email: string }> {
     const { email } = this.#license;
-    const { json } = await this.call('POST', '/support/api/licenses', { email, ...wanted }, staffHeaders);
+    const body = { email, ...wanted };
+    const { json } = await retryWhileUnavailable(() =>
+      this.call('POST', '/support/api/licenses', body, staffHeaders),
+    );
     return { license_key: json.license_key as string, email };
   }
 

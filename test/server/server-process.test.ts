@@ -2,8 +2,10 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { TcpProxy } from '../support/databases/outage-harness.js';
 import { temporaryFolder } from '../support/folders.js';
-import { ServerProcess } from '../support/processes/server-process.js';
+import { createDatabase } from '../support/harness.js';
+import { freePort, ServerProcess, startUntilReady } from '../support/processes/server-process.js';
 
 /** Writes a line to the standard output that it shares with its parent, once the parent has exited. */
 const WRITE_LATE = 'while kill -0 $PPID 2> /dev/null; do sleep 0.05; done; echo late';
@@ -20,4 +22,25 @@ test('waitForOutput also waits for output that arrives after the exit of the pro
   await expect(server.waitForOutput('stdout', /never/)).rejects.toThrow(
     'The process ended before its output matched /never/',
   );
+});
+
+test('startUntilReady repeats a start that exceeds a time limit of production, and no other one', async () => {
+  const url = new URL((await createDatabase()).url);
+  const proxy = new TcpProxy();
+  proxy.target = Number(url.port);
+  // A connection of requests takes longer than a second then, and one of the migrations less than five.
+  proxy.delayMs = 600;
+  await proxy.open();
+  url.port = String(proxy.port);
+  const settings = { PORT: String(await freePort()), DATA_DIR: temporaryFolder(), DATABASE_URL: url.href };
+  const starts: ServerProcess[] = [];
+  const ready = await startUntilReady(() => {
+    if (starts.length > 0) proxy.delayMs = 0;
+    starts.push(new ServerProcess(settings, { hasProductionLimits: true }));
+    return starts.at(-1)!;
+  });
+  expect(ready).toBe(starts.at(-1));
+  expect(starts.length).toBeGreaterThan(1);
+  const refused = () => new ServerProcess({ PORT: 'none' }, { hasProductionLimits: true });
+  await expect(startUntilReady(refused)).rejects.toThrow('The process ended before its output matched');
 });

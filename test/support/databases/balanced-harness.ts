@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { MAX_WAIT_MS } from '../until.js';
 import { attemptCall, TcpProxy, type Timed } from './outage-harness.js';
-import { freePort, ServerProcess } from '../processes/server-process.js';
+import { freePort, ServerProcess, startUntilReady } from '../processes/server-process.js';
 
 const CONFIGURATION = fileURLToPath(new URL('../../../deploy/haproxy.cfg', import.meta.url));
 const [, version, major, minor] =
@@ -140,12 +140,10 @@ export class Instances {
 
   /** Starts or restarts an instance, and waits until it listens. */
   async startInstance(index: number): Promise<ServerProcess> {
-    const started = new ServerProcess(
-      { ...this.settings, PORT: String(this.ports[index]!) },
-      { hasProductionLimits: true },
+    const settings = { ...this.settings, PORT: String(this.ports[index]!) };
+    return startUntilReady(
+      () => (this.processes[index] = new ServerProcess(settings, { hasProductionLimits: true })),
     );
-    this.processes[index] = started;
-    return started.ready();
   }
 
   async end(): Promise<void> {

@@ -113,6 +113,26 @@ export class ServerProcess {
   }
 }
 
+/** What a start prints that ends because the database did not answer within the time limits of requests. */
+const EXCEEDED_LIMIT =
+  /^(Connection terminated|timeout exceeded when trying to connect|canceling statement due to statement timeout)/m;
+
+/**
+ * Starts a service with the time limits of production, and waits until it listens. If a slow computer exceeds a limit during the
+ * start, the process ends with exit code 1, and is started again, as by a supervisor.
+ */
+export async function startUntilReady(start: () => ServerProcess): Promise<ServerProcess> {
+  for (;;) {
+    const server = start();
+    try {
+      return await server.ready();
+    } catch (error) {
+      const { code } = await server.exited;
+      if (code !== 1 || !EXCEEDED_LIMIT.test(server.stderr)) throw error;
+    }
+  }
+}
+
 // Each Jest worker (`maxWorkers` in jest.config.js) has its own range of ports, below the ephemeral ports, so that no other
 // process takes one before it is used.
 const [FIRST_PORT, PORTS_PER_WORKER] = [10_000, 4_000];
