@@ -15,7 +15,7 @@ const INPUTS = [
   'main',
   'cli',
   'cli/program',
-  'cli/response-timeouts',
+  'cli/context/response-timeouts',
   'database/request-timeouts',
   'events/outgoing-event',
   'http/limits/load-limits',

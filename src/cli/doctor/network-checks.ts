@@ -4,7 +4,7 @@ import { freePort } from '../../database/embedded/free-port.js';
 import { listenFailure } from '../../server/listen-failure.js';
 import { Mailer } from '../../mail/mailer.js';
 import { causeOf, certificateFault } from '../manifest/request-faults.js';
-import { RESPONSE_TIMEOUTS_MS } from '../response-timeouts.js';
+import { RESPONSE_TIMEOUTS_MS } from '../context/response-timeouts.js';
 import { CommandError } from '../terminal/output.js';
 import type { Report } from './report.js';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { basename } from 'node:path';
 import type { ManifestEntry } from '../../keys/manifests/signed-manifest.js';
-import { RESPONSE_TIMEOUTS_MS } from '../response-timeouts.js';
+import { RESPONSE_TIMEOUTS_MS } from '../context/response-timeouts.js';
 import { progressBar } from '../terminal/progress-bar.js';
 import { CommandError } from '../terminal/output.js';
 import { causeOf } from './request-faults.js';

@@ -4,7 +4,7 @@ import { ConfigError, type Config } from '../../core/config.js';
 import { readDocument } from '../../keys/manifests/signed-manifest.js';
 import type { ManifestService } from '../../manifest/manifest.service.js';
 import { hasDatabase } from '../context/has-database.js';
-import { RESPONSE_TIMEOUTS_MS } from '../response-timeouts.js';
+import { RESPONSE_TIMEOUTS_MS } from '../context/response-timeouts.js';
 import { fileError, fromWorkingDirectory } from '../terminal/files.js';
 import { CommandError } from '../terminal/output.js';
 import { certificateFault } from './request-faults.js';

@@ -4,7 +4,7 @@ import { ConfigError, type Config } from '../../core/config.js';
 import { requireVerifiedCertificates } from '../../core/production-settings.js';
 import { trustedManifestKeys } from '../../keys/key-material.js';
 import { trustedKeys, verifyManifest, type ManifestContent } from '../../keys/manifests/signed-manifest.js';
-import { RESPONSE_TIMEOUTS_MS } from '../response-timeouts.js';
+import { RESPONSE_TIMEOUTS_MS } from '../context/response-timeouts.js';
 import { auditContextOf, CommandError, UsageError } from '../terminal/output.js';
 import { isPublicUrlSet } from './live-manifest.js';
 import { causeOf, certificateFault } from './request-faults.js';

@@ -10,7 +10,7 @@ import { ofBuild } from './build.mjs';
 // Commands read the database and TOMBSTONE_FILE with the time limits of requests, and warn of what is slower.
 import './generous-limits.mjs';
 
-const { RESPONSE_TIMEOUTS_MS } = await import(ofBuild('cli/response-timeouts.js'));
+const { RESPONSE_TIMEOUTS_MS } = await import(ofBuild('cli/context/response-timeouts.js'));
 Object.assign(RESPONSE_TIMEOUTS_MS, extendLimits(RESPONSE_TIMEOUTS_MS));
 const { run } = await import(ofBuild('cli/program.js'));
 /** Where `fetch` keeps its connections. */
