@@ -267,7 +267,7 @@ test('status prints versions, counts of the data, keys and warnings', async () =
   expect(status.migrations).toContain('schema0000000000001');
   const { stdout } = await terminal.run(['status']);
   expect(stdout).toMatch(/^Versions +Mooring /);
-  expect(stdout).toMatch(/^Activations +\d+ active, 1 ended$/m);
+  expect(stdout).toMatch(/^Activations +\d+ active, 2 ended$/m);
   expect(stdout).toMatch(/^Oldest data +telemetry none, ended activation \d{4}-\d\d-\d\d$/m);
   expect(stdout).toMatch(/^Next erasure +none$/m);
 });
