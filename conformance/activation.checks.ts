@@ -46,7 +46,7 @@ export const activationChecks: readonly Check[] = [
     },
   },
   {
-    title: 'offline_until is 7 days after server_time, and the next heartbeat is due earlier',
+    title: 'offline_until is 7 days after server_time, and the next heartbeat is due before offline_until',
     run: async (service) => demandSevenDays((await successfulActivation(service)).answer.json),
   },
   {

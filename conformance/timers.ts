@@ -3,7 +3,7 @@ import { at, formatValue } from './shape.ts';
 
 export const WEEK_SECONDS = 7 * 86_400;
 
-/** Demands that `offline_until` is 7 days after `server_time`, and that the next heartbeat is due earlier. */
+/** Demands that `offline_until` is 7 days after `server_time`, and that the next heartbeat is due before `offline_until`. */
 export function demandSevenDays(answer: unknown): void {
   const seconds = (name: string) => Date.parse(String(at(answer, name))) / 1000;
   const offlineSeconds = seconds('offline_until') - seconds('server_time');

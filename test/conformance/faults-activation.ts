@@ -44,12 +44,12 @@ export const ACTIVATION_FAULTS: readonly FaultCase[] = [
       changeJson(activationConfirmed, (json) => void (json['server_time'] = 1_795_179_600)),
     ),
     'The answer has the token, offline_until, server_time and heartbeat_after_seconds',
-    'offline_until is 7 days after server_time, and the next heartbeat is due earlier',
+    'offline_until is 7 days after server_time, and the next heartbeat is due before offline_until',
   ],
   [
     'allows 8 days offline',
     changeJson(activationConfirmed, (json) => void (json['offline_until'] = '2026-11-28T13:00:00Z')),
-    'offline_until is 7 days after server_time, and the next heartbeat is due earlier',
+    'offline_until is 7 days after server_time, and the next heartbeat is due before offline_until',
     'A token that is a JWS verifies with these keys, and its exp is offline_until',
   ],
   [

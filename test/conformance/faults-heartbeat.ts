@@ -73,7 +73,7 @@ export const HEARTBEAT_FAULTS: readonly FaultCase[] = [
   [
     'allows one hour offline after a heartbeat',
     changeJson(heartbeatConfirmed, (json) => void (json['offline_until'] = '2026-11-20T14:00:00Z')),
-    'offline_until of a heartbeat is 7 days after server_time, and the next heartbeat is due earlier',
+    'offline_until of a heartbeat is 7 days after server_time, and the next heartbeat is due before offline_until',
     'A token that is a JWS verifies with these keys, and its exp is offline_until',
   ],
   [
