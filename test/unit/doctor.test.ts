@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { checkClock } from '../../src/cli/doctor/database-checks.js';
+import { checkClock } from '../../src/cli/doctor/clock-check.js';
 import { checkFreeSpace } from '../../src/cli/doctor/file-checks.js';
 import { Report } from '../../src/cli/doctor/report.js';
 

@@ -1,4 +1,4 @@
-import { CLOCK_TOLERANCE_MS, type Clock } from '../../core/clock.js';
+import type { Clock } from '../../core/clock.js';
 import { Config, ConfigError } from '../../core/config.js';
 import { connectionErrorCode, connectionRefusal, databaseAddress } from '../../database/access-errors.js';
 import { isTemporaryDatabaseError } from '../../database/temporary-errors.js';
@@ -17,10 +17,8 @@ import { findManifestContradictions } from '../../manifest/manifest-settings.js'
 import { createWarningsService } from '../context/warnings.js';
 import { COMMAND_ENTITIES, loadManifestService, type CommandContext } from '../context/command-context.js';
 import { CommandError } from '../terminal/output.js';
+import { checkClock } from './clock-check.js';
 import type { Report } from './report.js';
-
-/** Clocks may differ by up to CLOCK_TOLERANCE_MS, but a difference above this shows that one of them is not synchronized. */
-const CLOCK_WARNING_MS = 30_000;
 
 /** Checks the database, and what `mooring status` warns of. */
 export async function checkDatabase(config: Config, clock: Clock, report: Report): Promise<void> {
@@ -109,23 +107,6 @@ async function checkRole(
   if (mustMigrate) await requireMigrationRights(dataSource, databaseUrl);
   if (!is_owner) return warn('does not own the database: make it the owner, for migrations');
   return `The role ${role} owns the database, and is no superuser.`;
-}
-
-/**
- * Checks that the clock of the database showed a time at which this machine waited for it, so that a slow answer is no difference.
- * @param asked the time of this machine at the request @param answered its time at the answer
- */
-export function checkClock(
-  { asked, time, answered }: Record<'asked' | 'time' | 'answered', Date>,
-  report: Report,
-): string | void {
-  const differenceMs = Math.max(0, asked.getTime() - time.getTime(), time.getTime() - answered.getTime());
-  const seconds = Math.round(differenceMs / 1000);
-  const text = `The clocks of this machine and of the database differ by ${seconds} seconds`;
-  if (differenceMs < CLOCK_WARNING_MS) return `${text}.`;
-  const advice = `${text}: correct the wrong one (timedatectl).`;
-  if (differenceMs > CLOCK_TOLERANCE_MS) throw new CommandError(advice);
-  report.warn('clock', advice);
 }
 
 async function checkSecret({ config, dataSource }: CommandContext): Promise<string> {
