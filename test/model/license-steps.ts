@@ -260,6 +260,7 @@ function requestRelease(
 ): Outcome {
   const refusal = refuseUnlessHolder(context, email);
   if (refusal) return refusal;
+  if (isOfFormerHolder(context.license, activation)) return refusedOutcome('not_found', 404, 'fix');
   if (!activation.ended && !openRequestOf(activation))
     activation.requests.push({
       at: afterNewAddress(context.license, context.now),
