@@ -52,7 +52,7 @@ test('without a profile there is one instance; with the proxy there are two that
   expect(other).toEqual(one);
   expect([published, hidden, profiles]).toEqual([['127.0.0.1:3000:3000'], [], ['proxy']]);
   const grace = Number(/^(\d+)s$/.exec(service.stop_grace_period!)![1]);
-  // After SHUTDOWN_DELAY_SECONDS, at most 60, a shutdown may take 10 seconds (src/server/serve.ts). Then Docker may kill the process.
+  // After SHUTDOWN_DELAY_SECONDS, at most 60, a shutdown may take 10 seconds (src/server/serve.ts).
   expect(grace).toBeGreaterThan(60 + 10);
 });
 

@@ -203,8 +203,8 @@ export class Publisher extends Terminal {
 }
 
 /**
- * The beginning of the arguments of `mooring manifest publish`. No image is at the addresses of the tests. On a slow machine a service
- * may need longer than the default of 6 seconds to serve a manifest.
+ * The beginning of the arguments of `mooring manifest publish`. No image is at the addresses of the tests. On a slow machine a
+ * service may need longer than the default of 6 seconds to serve a manifest.
  */
 export const PUBLISH = ['manifest', 'publish', '--no-fetch', '--wait', '300'];
 
