@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -7,6 +8,7 @@ import { expect, test } from '@jest/globals';
 import { Browser } from '../license-portal/harness.js';
 import { Service } from '../support/harness.js';
 import { importFromBench } from '../support/import-from-bench.js';
+import { OpenTransaction } from '../support/open-transaction.js';
 import { CLI, Terminal } from '../support/processes/cli-harness.js';
 
 // MOORING_SEED=… repeats the files; the moments of the kills vary.
@@ -32,16 +34,27 @@ const terminal = Terminal.beside(service);
 const countLicenses = async () =>
   (await service.sql<{ count: number }>('select count(*)::int from license'))[0]!.count;
 
+/** Lets each batch but the first wait while another transaction has locked the gate. */
+const CREATE_GATE = `
+  create function test_gate() returns trigger language plpgsql as $$
+  begin
+    if exists (select from license) then perform pg_advisory_xact_lock(1); end if;
+    return null;
+  end $$;
+  create trigger test_gate before insert on license execute function test_gate()`;
+const LOCK_GATE = 'select pg_advisory_xact_lock(1)';
+
 /**
- * Starts the import, waits until it has stored another batch, and kills it after a delay.
+ * Starts the import, and kills it after a wait. @param waitFor has the running command, and the promise of its end
  * @returns its exit code; null if it was killed before its end
  */
-async function importAndKill(file: string, delayMs: number): Promise<number | null> {
-  const before = await countLicenses();
+async function importAndKill(
+  file: string,
+  waitFor: (child: ChildProcess, ended: Promise<unknown>) => Promise<void>,
+): Promise<number | null> {
   const child = terminal.start(CLI, ['license', 'import', file, '--from', 'gumroad']);
   const ended = Promise.all([once(child, 'close'), text(child.stdout!), text(child.stderr!)]);
-  while (child.exitCode === null && (await countLicenses()) === before) await wait(10);
-  await wait(delayMs);
+  await waitFor(child, ended);
   child.kill('SIGKILL');
   const [[code]] = await ended;
   return code as number | null;
@@ -52,9 +65,17 @@ test('an import that is killed is continued by starting it again: no license is 
   const file = makeExport('gumroad', { rows: ROWS, seed }) as { text: string; licenses: GeneratedLicense[] };
   const { licenses } = file;
   writeFileSync(terminal.file('sales.csv'), file.text);
-  // The first kill comes before the end, even if the computer is fast.
-  expect(await importAndKill('sales.csv', 0)).toBeNull();
-  await importAndKill('sales.csv', randomInt(MAX_DELAY_MS));
+  await service.sql(CREATE_GATE);
+  const gate = await OpenTransaction.begin(service, LOCK_GATE);
+  expect(await importAndKill('sales.csv', (_child, ended) => gate.untilWaiting(ended))).toBeNull();
+  await gate.commit();
+  const before = await countLicenses();
+  expect([before > 0, before < ROWS]).toEqual([true, true]);
+  // The second kill comes at any moment after another batch, perhaps after the end.
+  await importAndKill('sales.csv', async (child) => {
+    while (child.exitCode === null && (await countLicenses()) === before) await wait(10);
+    await wait(randomInt(MAX_DELAY_MS));
+  });
   const last = await terminal.json(['license', 'import', 'sales.csv', '--from', 'gumroad']);
   expect(last.imported + last.already_imported).toBe(ROWS);
   const again = await terminal.json(['license', 'import', 'sales.csv', '--from', 'gumroad']);

@@ -9,6 +9,7 @@ import { outbox } from '../erasure/harness.js';
 import { CLI, Terminal, type Run } from '../support/processes/cli-harness.js';
 import { AUDIT_CONTEXT, Service } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
+import { OpenTransaction } from '../support/open-transaction.js';
 import { everyRow } from '../support/tables.js';
 import { until } from '../support/until.js';
 
@@ -290,6 +291,10 @@ test('faults are reported by line and column, without keys and addresses', async
   ]);
 });
 
+/** Inserts a license with this key, for which a concurrent import of the key waits. */
+const INSERT_KEY = `insert into license (id, key_hash, key_hint, machines_allowed, on_expiry, created_at)
+  values (gen_random_uuid(), $1, 'ZZ', 1, 'keep', now())`;
+
 describe('concurrent imports', () => {
   test('with the same keys: one is done completely, and the other is refused and changes nothing', async () => {
     const before = await counts();
@@ -329,11 +334,7 @@ describe('concurrent imports', () => {
       const other = await service.database.connect();
       try {
         await other.query('begin');
-        await other.query(
-          `insert into license (id, key_hash, key_hint, machines_allowed, on_expiry, created_at)
-         values (gen_random_uuid(), $1, 'ZZ', 1, 'keep', now())`,
-          [licenseKeyHash(keys[1]!)],
-        );
+        await other.query(INSERT_KEY, [licenseKeyHash(keys[1]!)]);
         const run = importContent([HEADER, ...linesOf(keys)], '--json');
         await waitForRow(
           `select 1 from pg_stat_activity
@@ -356,13 +357,18 @@ describe('concurrent imports', () => {
 
 test('an import that is killed changes nothing, and the next one is done completely', async () => {
   const before = await counts();
-  const file = writeCsv([HEADER, ...linesOf(newKeys(60_000))]);
-  const [{ size }] = (await service.sql("select pg_relation_size('license') as size")) as [{ size: string }];
+  const keys = newKeys(60_000);
+  const file = writeCsv([HEADER, ...linesOf(keys)]);
+  // The import waits at its last line, so it has inserted most rows, and cannot end before it is killed.
+  const lastKey = licenseKeyHash(keys.at(-1)!);
+  const other = await OpenTransaction.begin(service, INSERT_KEY, [lastKey]);
   const child = terminal.start(CLI, ['license', 'import', file]);
-  // No other transaction can see the inserted rows, but the size of the table shows that rows are being inserted.
-  await waitForRow("select 1 where pg_relation_size('license') > $1::bigint + 1000000", size);
+  const exited = once(child, 'exit');
+  await other.untilWaiting(exited);
   child.kill('SIGKILL');
-  await once(child, 'exit');
+  await exited;
+  await other.query('delete from license where key_hash = $1', [lastKey]);
+  await other.commit();
   await waitForRow(
     `select 1 where not exists (select 1 from pg_locks where relation = 'license'::regclass and pid in
        (select pid from pg_stat_activity where datname = current_database() and application_name = 'mooring (maintenance)'))`,
