@@ -3,7 +3,7 @@ import type { Languages } from '../../../src/http/responses/api-types.js';
 import { common } from '../texts/messages.js';
 import { showTexts, type Texts } from '../texts/receive-texts.js';
 
-/** A page is shown in English, with the texts of its own files, if the service does not send texts in this time. */
+/** The time limit of each request for texts. After a failure a page is shown in English, with the texts of its own files. */
 const TIMEOUT_MS = 5_000;
 /** The name under which the browser stores the chosen language. */
 const STORAGE_NAME = 'language';
