@@ -1,5 +1,11 @@
 import { expect, test } from '@jest/globals';
-import { FaultedService, isUnavailable, isServedByDatabase, type RecordedAnswer } from './harness.js';
+import {
+  FaultedService,
+  isUnavailable,
+  isServedByDatabase,
+  shareOfServed,
+  type RecordedAnswer,
+} from './harness.js';
 import { expectGuarantees } from './guarantees.js';
 import { SmallDiskPostgres } from '../support/databases/small-disk-postgres.js';
 
@@ -8,11 +14,8 @@ const faulted = await FaultedService.start(postgres.url);
 
 const isCall = (name: string, matches: (answer: RecordedAnswer) => boolean) => (answer: RecordedAnswer) =>
   answer.name === name && matches(answer);
-/** Computes the share of the heartbeats that were served. On a slow computer some get 503 even without a fault. */
-function shareOfServedHeartbeats(answers: readonly RecordedAnswer[]): number {
-  const heartbeats = answers.filter(({ name }) => name === 'heartbeat');
-  return heartbeats.filter(isServedByDatabase).length / heartbeats.length;
-}
+const shareOfServedHeartbeats = (answers: readonly RecordedAnswer[]) =>
+  shareOfServed(answers.filter(({ name }) => name === 'heartbeat'));
 const isTelemetryDropped = ({ status, json }: RecordedAnswer) =>
   status === 200 && json.telemetry.stored === false;
 

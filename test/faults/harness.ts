@@ -31,6 +31,9 @@ export const isServedByDatabase = ({ name, status, json }: Timed): boolean =>
   NEEDS_DATABASE.includes(name) && status < 300 && status > 0 && json.telemetry?.stored !== false;
 /** Whether a call got 503. */
 export const isUnavailable = ({ status }: Timed): boolean => status === 503;
+/** The share of these calls that were served. On a slow computer some are not, although there is no fault. */
+export const shareOfServed = (answers: readonly Timed[]): number =>
+  answers.filter(isServedByDatabase).length / answers.length;
 /** Whether a call activated a machine, or confirmed its activation. */
 export const isActivated = ({ json, status }: Timed): boolean =>
   (status === 200 || status === 201) && json.activation !== undefined;
