@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { until } from '../support/until.js';
+import { expectTitle } from './portal-browser.js';
 import { startForBrowser } from './service.js';
 import { expectAnnounced, expectFocus, expectToast, nextFrame } from './steps.js';
 import { button, dialog, find, openAs, openLoaded, row, title } from './support-browser.js';
@@ -48,8 +48,7 @@ test('a search by e-mail with several licenses leads to their list, which has a 
   await page.getByRole('link', { name: 'All licenses of this e-mail' }).click();
   await title(page, 'Licenses of many@example.com').waitFor();
   expect(urls.filter((url) => /many|%40|@/.test(url))).toEqual([]);
-  // The page sets its title after it has rendered the heading.
-  await until(async () => (await page.title()) === 'Holder · Support · com.example.app');
+  await expectTitle(page, 'Holder · Support · com.example.app');
 });
 
 test('a long list is filtered, sorted and read page by page, by keyboard, and going back shows the same page', async () => {

@@ -4,7 +4,7 @@ import { canonicalEmail } from '../../src/fields/email.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { mailsTo } from '../erasure/harness.js';
 import { until } from '../support/until.js';
-import { focusWindow } from './portal-browser.js';
+import { expectTitle, focusWindow } from './portal-browser.js';
 import { endRoute, holdNextAnswer, routeNext } from './routes.js';
 import { startForBrowser } from './service.js';
 import {
@@ -51,14 +51,14 @@ test('waiting requests are counted in the navigation of the page and in its titl
   await requestRelease('first@example.com', 'First', 'I sold it');
   const page = await openLoaded(browser, origin, service, 'support');
   await page.getByRole('link', { name: 'Release requests 1 waits' }).waitFor();
-  await until(async () => (await page.title()) === '(1) Find · Support · com.example.app');
+  await expectTitle(page, '(1) Find · Support · com.example.app');
 
   await requestRelease('second@example.com', 'Second');
   await service.app.get(ErasureService).request('third@example.com');
   await focusWindow(page);
   await page.getByRole('link', { name: 'Release requests 2 wait' }).waitFor();
   await page.getByRole('link', { name: 'Erasure requests 1 waits' }).waitFor();
-  await until(async () => (await page.title()) === '(3) Find · Support · com.example.app');
+  await expectTitle(page, '(3) Find · Support · com.example.app');
 
   let requests = 0;
   page.on('request', () => (requests += 1));
