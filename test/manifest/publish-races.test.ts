@@ -8,6 +8,7 @@ import { Publisher, PUBLISH } from '../support/processes/cli-harness.js';
 import { createDatabase, connect, type TestDatabase } from '../support/harness.js';
 import { readPrivateKey, openManifests } from './hand-signed-manifests.js';
 import { query } from '../support/databases/replica-harness.js';
+import { WAITING_ADVISORY_LOCKS } from '../support/tables.js';
 
 const ROUNDS = 20;
 const PUBLISHERS = 5;
@@ -34,9 +35,8 @@ test('of two concurrent commands one publishes, and the other reports the live v
   const runs = documents.map((document) =>
     publisher.run([...PUBLISH, publisher.writeDocument(`${document.version}.json`, document), '--json']),
   );
-  const waiting = `select count(*)::int from pg_locks where locktype = 'advisory' and not granted and objid = $1
-    and database = (select oid from pg_database where datname = current_database())`;
-  for (let count = 0; count < 2;) count = (await sql.query(waiting, [LOCKS.publish])).rows[0].count;
+  for (let count = 0; count < 2;)
+    count = (await sql.query(WAITING_ADVISORY_LOCKS, [LOCKS.publish])).rowCount!;
   await sql.query('select pg_advisory_unlock($1)', [LOCKS.publish]);
   // No service is at the public address, so the command that publishes ends with 1 as well, but prints what is live.
   const [winner, loser] = (await Promise.all(runs)).toSorted((a) => (a.json ? -1 : 1));

@@ -17,6 +17,7 @@ import { PublishError } from '../../src/manifest/manifest.rules.js';
 import { ManifestService } from '../../src/manifest/manifest.service.js';
 import { createDatabase, connect, type TestDatabase } from '../support/harness.js';
 import { ONLY_INTERVALS } from '../support/only-intervals.js';
+import { WAITING_ADVISORY_LOCKS } from '../support/tables.js';
 import { signUnchecked, openManifests, nextContent, type Manifests } from './hand-signed-manifests.js';
 
 const AUDIT_CONTEXT = { actor: 'test', reason: null };
@@ -131,9 +132,7 @@ describe('a publisher', () => {
     await sql.query('select pg_advisory_lock($1)', [LOCKS.publish]);
     const state = { isOver: false };
     const publishing = manifests.publish(manifests.next('6.0')).finally(() => (state.isOver = true));
-    const waiting = `select 1 from pg_locks where locktype = 'advisory' and not granted and objid = $1
-      and database = (select oid from pg_database where datname = current_database())`;
-    while (!state.isOver && (await sql.query(waiting, [LOCKS.publish])).rowCount === 0);
+    while (!state.isOver && (await sql.query(WAITING_ADVISORY_LOCKS, [LOCKS.publish])).rowCount === 0);
     expect(state.isOver).toBe(false);
     await sql.query('select pg_advisory_unlock($1)', [LOCKS.publish]);
     await publishing;

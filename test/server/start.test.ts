@@ -17,7 +17,7 @@ import { PRODUCTION_SETTINGS } from '../support/production.js';
 import { temporaryFolder } from '../support/folders.js';
 import { until } from '../support/until.js';
 import { query } from '../support/databases/replica-harness.js';
-import { waitingLocks } from '../support/tables.js';
+import { WAITING_ADVISORY_LOCKS, waitingLocks } from '../support/tables.js';
 
 const folder = temporaryFolder();
 const processes: ServerProcess[] = [];
@@ -274,9 +274,8 @@ test('two services that start at once on an empty database create one sample lic
     launch({ PORT: String(port), DATABASE_URL: empty.href, DATA_DIR: join(folder, 'two') }),
   );
   // Both services have found no license, and wait to create the sample one.
-  const waiting = `select from pg_locks join pg_database on pg_database.oid = database
-    where locktype = 'advisory' and objid = $1 and not granted and datname = current_database()`;
-  await until(async () => (await lock.query(waiting, [LOCKS.sampleData])).rowCount === servers.length);
+  const countWaiting = async () => (await lock.query(WAITING_ADVISORY_LOCKS, [LOCKS.sampleData])).rowCount;
+  await until(async () => (await countWaiting()) === servers.length);
   await lock.end();
   await Promise.all(servers.map((server) => server.ready()));
   for (const port of ports) {

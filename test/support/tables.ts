@@ -18,13 +18,14 @@ export async function withTableLock<Result>(
   }
 }
 
-/**
- * Selects a row for each lock of a table for which a statement waits. The databases of all tests are copies of one, so their tables
- * have the same ids, and the server lists the locks of each database.
- */
-export const waitingLocks = (table: string) => `
-  select 1 from pg_locks where relation = '${table}'::regclass and not granted
+// The databases of all tests are copies of one, so their tables have the same ids, and the server lists the locks of each database.
+const WAITING_LOCKS = `
+  select 1 from pg_locks where not granted
   and database = (select oid from pg_database where datname = current_database())`;
+/** Selects a row for each lock of a table for which a statement waits. */
+export const waitingLocks = (table: string) => `${WAITING_LOCKS} and relation = '${table}'::regclass`;
+/** Selects a row for each session that waits for an advisory lock; `$1` is its number in `LOCKS`. */
+export const WAITING_ADVISORY_LOCKS = `${WAITING_LOCKS} and locktype = 'advisory' and objid = $1`;
 
 const CANCEL_LOCK_WAITS = `
   select pg_cancel_backend(pid) from pg_stat_activity
