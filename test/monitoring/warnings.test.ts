@@ -163,6 +163,17 @@ test('while the database does not answer, the only warning says so, and the inst
   expect(await warnings()).toEqual([]);
 });
 
+test('a query that the database refuses causes a warning of its own, and a line in the log', async () => {
+  await service.sql('alter table erasure_request rename to erasure_request_moved');
+  const refused = await warnings();
+  await service.sql('alter table erasure_request_moved rename to erasure_request');
+  expect(refused).toEqual(['The database refuses a query of the warnings; the log says why.']);
+  expect(service.logged.filter((line) => line.includes('warnings not read'))).toEqual([
+    expect.stringContaining('"code":"42P01"'),
+  ]);
+  expect(await warnings()).toEqual([]);
+});
+
 test('a TOMBSTONE_FILE that does not answer causes warnings of its own, and keeps one thread waiting at most', async () => {
   const file = join(temporaryFolder(), 'erased.txt');
   const other = await Service.start({ environment: { TOMBSTONE_FILE: file } });

@@ -8,8 +8,8 @@ export async function createWarningsService(
   { config, clock, dataSource }: CommandContext,
   manifests: ManifestService,
 ): Promise<WarningsService> {
-  // Only a running service knows the state of its replica.
-  const [ring, replica] = [{ lastError: null }, { isDegraded: false }];
+  // Only a running service knows the state of its replica, and logs.
+  const [ring, replica, log] = [{ lastError: null }, { isDegraded: false }, { failed: () => undefined }];
   const keys = await readExistingLicenseKeys(config);
-  return new WarningsService(dataSource, manifests, ring, replica, keys, clock, config);
+  return new WarningsService(dataSource, manifests, ring, replica, keys, clock, config, log);
 }

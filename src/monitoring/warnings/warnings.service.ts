@@ -2,12 +2,14 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock, DAY_MS, rfc3339, utcDay } from '../../core/clock.js';
 import { Config } from '../../core/config.js';
+import { AppLogger } from '../../core/logger.js';
 import { applicableTexts } from '../../core/text.js';
 import { DatabaseHosts } from '../../database/database-hosts.js';
 import { hostWarnings } from '../../database/host-warnings.js';
 import { REQUEST_TIMEOUTS_MS } from '../../database/request-timeouts.js';
 import { queryOne } from '../../database/sql.js';
-import { withTimeout } from '../../database/timeout.js';
+import { isTemporaryDatabaseError } from '../../database/temporary-errors.js';
+import { TimeoutError, withTimeout } from '../../database/timeout.js';
 import { Replica } from '../../heartbeat/replica.js';
 import { KeyRing } from '../../keys/tokens/key-ring.js';
 import { SharedResult } from './shared-result.js';
@@ -64,6 +66,7 @@ export class WarningsService implements OnModuleInit {
     @Inject(LicenseKeys) private readonly licenseKeys: KeySettings | null,
     private readonly clock: Clock,
     private readonly config: Config,
+    @Inject(AppLogger) private readonly log: Pick<AppLogger, 'failed'>,
   ) {
     this.#policy = createRetentionPolicy(config);
     this.#tombstones = new TombstoneReader(config.tombstoneFile);
@@ -93,16 +96,22 @@ export class WarningsService implements OnModuleInit {
 
   /** The warnings, without personal data, within a second. Calls of this method read the database at most once a second. */
   async readWarnings(): Promise<string[]> {
-    return this.derive(
-      await withTimeout(this.#sharedState.get(), REQUEST_TIMEOUTS_MS.probe).catch(() => null),
-    );
+    try {
+      return this.derive(await withTimeout(this.#sharedState.get(), REQUEST_TIMEOUTS_MS.probe));
+    } catch (error) {
+      // The connections log an outage.
+      if (error instanceof TimeoutError || isTemporaryDatabaseError(error)) return this.derive(null);
+      this.log.failed('warnings not read', error);
+      return this.derive(null, 'The database refuses a query of the warnings; the log says why.');
+    }
   }
 
   /**
    * Derives the warnings.
-   * @param state read before; null if it could not be read in time
+   * @param state read before; null if it could not be read
+   * @param unreadText the warning about a state that could not be read
    */
-  derive(state: MonitoredState | null): string[] {
+  derive(state: MonitoredState | null, unreadText = 'The database does not answer in time.'): string[] {
     const dataWarnings = state
       ? [
           ...this.clockWarnings(state.ages),
@@ -115,7 +124,7 @@ export class WarningsService implements OnModuleInit {
             ? ['The database accepts no writes: activations and all other changes receive 503.']
             : []),
         ]
-      : ['The database does not answer in time.'];
+      : [unreadText];
     return [
       ...dataWarnings,
       ...this.hostWarnings(),
