@@ -14,9 +14,9 @@ async function findingOf(check: (report: Report) => string | void): Promise<[sta
 
 test.each([
   [1024, 'ok', '.'],
-  [1023, 'warn', ': free at least 1024 MiB.'],
-  [100, 'warn', ': free at least 1024 MiB.'],
-  [99, 'fail', ': free at least 1024 MiB.'],
+  [1023, 'warn', ': delete files until it has at least 1024 MiB.'],
+  [100, 'warn', ': delete files until it has at least 1024 MiB.'],
+  [99, 'fail', ': delete files until it has at least 1024 MiB.'],
 ])('a disk of DATA_DIR with %d MiB free is %s', async (free, status, end) => {
   const text = `The disk of DATA_DIR has ${free} MiB free${end}`;
   expect(await findingOf((report) => checkFreeSpace(free, report))).toEqual([status, text]);

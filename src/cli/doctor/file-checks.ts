@@ -27,7 +27,7 @@ export function checkUser({ isProduction }: Config, report: Report): void {
   if (isProduction && process.getuid?.() === 0)
     report.warn(
       'user',
-      'This command runs as root: run it as the user of the service, whose rights it then checks.',
+      'This command runs as root, so it cannot check the rights of the service: run it as the user of the service.',
     );
 }
 
@@ -46,7 +46,9 @@ function checkLanguages(config: Config, report: Report): string {
   // A start logs these warnings as JSON lines. Here each line becomes a finding.
   const write = (line: string) => {
     const { level: _level, time: _time, msg, ...details } = JSON.parse(line) as Record<string, unknown>;
-    const facts = Object.values(details).flat().map(String).join(', ');
+    const facts = Object.entries(details)
+      .map(([name, value]) => `${name.replace('_', ' ')}: ${String(value)}`)
+      .join(', ');
     report.warn(
       'languages',
       `${oneSentence(String(msg)).slice(0, -1)} (${facts}): see docs/operations/languages.md.`,
@@ -65,9 +67,10 @@ async function checkDataDir({ dataDir }: Config, report: Report): Promise<string
 /** Checks the free space of the disk of DATA_DIR, in MiB. It is exported for tests, because a test cannot choose its disk. */
 export function checkFreeSpace(free: number, report: Report): string | void {
   const text = `The disk of DATA_DIR has ${free} MiB free`;
-  if (free < FAILURE_MIB) throw new CommandError(`${text}: free at least ${WARNING_MIB} MiB.`);
+  const remedy = `delete files until it has at least ${WARNING_MIB} MiB.`;
+  if (free < FAILURE_MIB) throw new CommandError(`${text}: ${remedy}`);
   if (free >= WARNING_MIB) return `${text}.`;
-  report.warn('data folder', `${text}: free at least ${WARNING_MIB} MiB.`);
+  report.warn('data folder', `${text}: ${remedy}`);
 }
 
 async function checkTombstones(config: Config, report: Report): Promise<string> {
