@@ -98,7 +98,7 @@ class Importer<Row extends SourceRow> {
     if (earlier && license.transaction_id === null)
       return this.#refuse(
         row,
-        `this key is already in ${earlier.place}, without the refund or dispute of this row: if that row was imported, change the status of the license`,
+        `this key is already in ${earlier.place}, with another status of its refund or dispute: if that row was imported, change the status of the license`,
       );
     if (this.#waiting.push({ row, license, isLater: earlier !== undefined }) === BATCH_ROWS)
       await this.#store();

@@ -468,7 +468,7 @@ test('without a transaction, a later row with a refund is refused if the earlier
   );
   const args = ['key=previous_key', 'email=email', 'status=status'].flatMap((map) => ['--map', map]);
   const reason =
-    'this key is already in line 2, without the refund or dispute of this row: if that row was imported, change the status of the license';
+    'this key is already in line 2, with another status of its refund or dispute: if that row was imported, change the status of the license';
   const report = { imported: 2_001, refused_rows: [{ place: 'line 2003', reason }] };
   expect((await importFile(name, ...args, '--no-mail', '--dry-run')).json).toMatchObject(report);
   expect((await importFile(name, ...args, '--no-mail')).json).toMatchObject(report);
