@@ -38,6 +38,7 @@ async function start(config: Config): Promise<void> {
   endStep('modules');
   log = new AppLogger(config.logLevel);
   resources.defer(() => log.waitUntilWritten());
+  // What a library prints is logged without its text.
   new LibraryOutput(log).capture(console);
   const clock = new Clock();
   // An unusable key ring ends the start here, before anything is opened that must be closed again.
@@ -71,7 +72,10 @@ async function start(config: Config): Promise<void> {
   await app.listen(options).catch((error: unknown) => {
     throw listenError(config, error);
   });
+  // A signal during the call has started the time limit of the shutdown, without the delay.
+  shutdown.signal.throwIfAborted();
   shutdownDelayMs = config.shutdownDelaySeconds * 1000;
+  // This is the first step of a shutdown: `/health/ready` fails for SHUTDOWN_DELAY_SECONDS.
   resources.defer(() => app.get(MonitoringController).drain());
   const listening = app.get(MetricsService).listen();
   await listening.catch((error: unknown) => {
