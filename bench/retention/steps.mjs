@@ -7,7 +7,7 @@ import { runRetention } from './run-retention.mjs';
 
 const DAY_MS = 86_400_000;
 const YEARS_KEPT = 2;
-/** The number of days that are deleted one after the other; the shortest month has 28 days. */
+/** The number of days that are deleted one after the other: those of the shortest month (28) without the last one, which stays. */
 const NIGHTS = 27;
 const dayText = (first, days = 0) => new Date(first.getTime() + days * DAY_MS).toISOString().slice(0, 10);
 
@@ -75,12 +75,13 @@ function nullOnTimeout(error) {
   throw error;
 }
 
-// Measures the counts of the fleet view by week, computed from the telemetry rows instead of the roll-ups.
+// Measures the weekly counts of the fleet page, computed from the telemetry rows instead of the roll-ups.
 export async function measureFromRows({ runner, progress }) {
   const { DIMENSIONS } = await import('../../dist/telemetry/telemetry.fields.js');
   const since = (from) =>
     `from telemetry where received_on >= date '${from}' and received_on < date '2026-11-16'`;
-  // 2024-01-01 is a Monday, so this is the number of a week. Both periods end with the last week that ended before `asOf`.
+  // 2024-01-01 is a Monday, so this is the number of a week. Both periods end with the last week before `AS_OF` of
+  // retention.mjs.
   const week = `(received_on - date '2024-01-01') / 7`;
   const measurements = [];
   for (const [span, from] of [
@@ -112,8 +113,8 @@ export async function measureDeletion({ runner, progress, month }) {
   const { partitionOf } = await import('../../dist/telemetry/partitions.js');
   const { createRetentionPolicy } = await import('../../dist/retention/policy.js');
   const rule = createRetentionPolicy({ taxRetentionYears: 10 }).find(({ table }) => table === 'telemetry');
-  // Runs the deletion after which the first day kept is `days` days after `first`. A row is deleted on the day on which it is two
-  // years old: on `asOf`, the last day to delete is that old.
+  // Deletes all days before the day that is `days` days after `first`. A day is deleted once it is two years old, so `asOf` is two
+  // years after the last day to delete.
   const deleteBefore = (first, days = 0) => {
     const asOf = new Date(first.getTime() + (days - 1) * DAY_MS);
     asOf.setUTCFullYear(asOf.getUTCFullYear() + YEARS_KEPT);

@@ -37,14 +37,15 @@ export function isStoppedBy<Code extends ProblemCode>(
 }
 
 /**
- * The service uses these codes only to refuse an activation, of a machine that it does not know. In the background such a refusal
+ * The service uses these codes only for activations, never for heartbeats. The refusal of a background activation with one of them
  * stops a running application only after the token's end.
  */
 export const REFUSALS_OF_ACTIVATIONS: readonly string[] = ['license_not_found', 'machine_limit_reached'];
 
 /**
- * Whether `reactivate` is followed. After a stop it is followed only if an activation was refused: no heartbeat could end that
- * stop, because the service does not know the token. After any other stop a released machine would activate itself again.
+ * Whether the client activates when a heartbeat is answered with the action `reactivate`. After a stop it does so only if the stop
+ * came from a refused background activation: the service does not know the token, so no heartbeat could end that stop. After any
+ * other stop it does not, because a released machine would activate itself again.
  */
 export const mayReactivate = (status: Status): boolean =>
   status.kind !== 'stopped' || REFUSALS_OF_ACTIVATIONS.includes(status.reason);

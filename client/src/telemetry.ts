@@ -94,12 +94,12 @@ export function telemetryBlock(
     fields = pick(values, TELEMETRY_FIELDS);
   } catch {
     // An error of the callback must not prevent the heartbeat. It is not logged, because it could contain personal data.
-    log('telemetry could not be read, sending only the version and a stored crash signature, if any');
+    log('telemetry could not be read, sending only the version and a stored crash, if any');
   }
   return { app_version: appVersion, ...fields, ...pickCrash(crash) };
 }
 
-/** Returns only the known fields of a crash signature; an empty object if there are none. */
+/** Returns only the known fields of a crash; an empty object if there are none. */
 export function pickCrash(crash: unknown): CrashSignature {
   return pick(crash, CRASH_FIELDS);
 }

@@ -14,6 +14,7 @@ function build(args: readonly string[]): Promise<Command> {
     "Mooring's command line for publishers: signs, verifies and publishes versions.",
   );
   manifestCommands(mooring.command('manifest').description('sign and publish versions'));
+  // The command `completion` builds the program again, because it lists the commands.
   return Promise.resolve(finishProgram(mooring, () => build([])));
 }
 

@@ -118,6 +118,7 @@ export class DatabaseHosts {
           (answer) => ({ ...host, answer }),
           (error: unknown) => ({ ...host, error }),
         );
+        // The former primary may hang after a promotion, so the others have only a short time to answer.
         if (this.#isPromoted(states[index])) setTimeout(resolve, REQUEST_TIMEOUTS_MS.otherHosts).unref();
       });
       void Promise.all(requests).then(() => resolve());
@@ -156,7 +157,7 @@ export class DatabaseHosts {
     for (const listener of this.#listeners) listener(previous.host.address, next.host.address, next.timeline);
   }
 
-  /** Closes the connections to a former primary. A newer timeline proves that there is a newer one, even if it cannot be used. */
+  /** Closes the connections to a former primary. A newer timeline proves that another primary exists, usable or not. */
   #closeOutdated(): void {
     const newest = this.wanted === 'primary' && this.#known ? this.#known.timeline : 0;
     this.#closeUnless(({ timeline }) => timeline >= newest);

@@ -14,6 +14,7 @@ const POOLER_MESSAGE =
 export async function refusePooler(dataSource: DataSource): Promise<void> {
   const [first, second] = [dataSource.createQueryRunner(), dataSource.createQueryRunner()];
   try {
+    // Opens the second connection, so that the pooler has at least two server processes that may be idle.
     await sessionOf(second);
     // Some poolers use the server process that was idle for the longest time: the two statements then have different processes.
     const sessions = [await sessionOf(first), await sessionOf(first)];

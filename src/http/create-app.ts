@@ -66,9 +66,9 @@ export async function createApp(
   });
   const fastify = adapter.getInstance();
   const filter = new ProblemFilter(config, log, requestCounts);
-  // A new connection first loses its address; then its heartbeat may be refused early, or Node parses it. The listeners of a
-  // request run from the last call to the first: prepared response, malformed requests, removal of headers, load shedding. Then
-  // come the hooks of Fastify, from the first call to the last.
+  // A new connection first loses its address. Under load its heartbeat is then refused unparsed; otherwise Node parses the request.
+  // The listeners of a request run in the reverse order of these calls: prepared responses (a module adds them later, with
+  // `servePrepared`), malformed requests, removal of headers, load shedding. Then Fastify's hooks run, in the order of the calls.
   const acceptQueue = shedLoad(
     fastify,
     new RefusalWriter(config, log, requestCounts),

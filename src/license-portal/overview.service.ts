@@ -43,7 +43,8 @@ interface HolderActivationRow extends Activation {
   readonly decline_reason: string | null;
 }
 
-// For a session without a license this reads one row, whose license id is null; for a session that has ended, none.
+// $1 is the session, and $2, in `COUNT_SELF_RELEASES`, the start of its window. For a session without a license this reads one row,
+// whose license id is null; for a session that has ended, none.
 const selectLicenses = (condition: string) => `
   select ${LICENSE_COLUMNS}, l.key_hash, l.key_generation, (${COUNT_SELF_RELEASES}) as self_releases,
          e.id as erasure_id, e.received_on::text as erasure_received_on, e.runs_at as erasure_runs_at
@@ -86,7 +87,7 @@ export class HolderOverviewService {
   /**
    * Reads what the portal shows to a holder. One statement reads the session and the licenses, so that a holder whose license
    * gets another address meanwhile does not see data of the new holder.
-   * @returns null if the session has ended
+   * @returns null if the session has ended, or if its license no longer has an address
    */
   async read(holder: Holder): Promise<HolderLicensesAnswer | null> {
     const isSignedInByCode = holder.email !== null;

@@ -39,7 +39,9 @@ interface CodeTry {
 }
 
 interface CodeMailOptions {
-  /** Whether the mail is sent before other waiting code mails. */
+  /**
+   * Whether the mail is sent before other code mails: only for a holder who is signed in with a key of a license of the address.
+   */
   readonly isUrgent?: boolean;
   /** The language of the page. */
   readonly language?: string | undefined;

@@ -48,7 +48,10 @@ export class License {
   @Column('timestamptz', { nullable: true })
   ended_at!: Date | null;
 
-  /** Time of the last change of the end, also by a new expiry date. Retention counts from it if it is later than the end. */
+  /**
+   * Time of the last change of the license's end, which is the earlier of `ended_at` and an expiry that stops it; at first the time
+   * of creation. Retention counts from it if it is later than the end.
+   */
   @Column('timestamptz')
   end_changed_at!: Date;
 }

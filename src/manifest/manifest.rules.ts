@@ -104,6 +104,8 @@ export function refuseUnpublishable(next: ManifestContent, context: PublishConte
     next.sequence > (live?.content.sequence ?? 0) + MAX_SEQUENCE_STEP,
     `The sequence ${next.sequence} is too high: clients accept no lower sequence afterwards.`,
   );
+  // A repeated manifest is live already, so the other rules do not apply. A higher published version shows that it withdrew one,
+  // and only then may it be published again as a withdrawal.
   if (context.isRepeated)
     return refuseIf(isWithdrawal && !versions.hasHigher(next.version), withdrawsNothing(next, live!.content));
   if (live) refuseWrongSuccessor(next, live, context);

@@ -15,7 +15,10 @@ const isPage = (path: string) =>
     path,
   );
 const pages = filesOfWorkingCopy(isPage);
-/** The files that declare names: the sources, the API document, and the deployment files. */
+/**
+ * The files in which a name of a page must occur: all code and configuration except these tests. So a name that only a bench or a
+ * script has counts as existing.
+ */
 const sources = filesOfWorkingCopy(
   (path) =>
     /\.(ts|tsx|mjs|sql|yaml|yml|json|cfg|py)$|Dockerfile|\.env\.example$/.test(path) &&
@@ -79,7 +82,7 @@ const commands = new Map<string, readonly string[]>();
 const namesIn = (command: Command) => command.commands.flatMap((each) => [each.name(), ...each.aliases()]);
 for (const name of namesIn(await createProgram([]))) {
   const program = await createProgram([name]);
-  commands.set(name, namesIn(program.commands.find((each) => each.name() === name) ?? program));
+  commands.set(name, namesIn(program.commands.find((each) => each.name() === name)!));
 }
 
 /** The commands that a text names as `mooring …` and that do not exist. */

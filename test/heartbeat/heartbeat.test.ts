@@ -253,7 +253,7 @@ test.each([
   expect([answer.status, answer.json.code, answer.json.client_action]).toEqual([status, code, 'fix']);
 });
 
-test('500 if a table is missing and 503 if it is locked ask the client to retry', async () => {
+test('the client is asked to retry, with 500 if a table is missing and with 503 if it is locked', async () => {
   const { token } = await issueAndActivate();
   await expectFailures(service, 'activation', () => service.heartbeat(token));
 });

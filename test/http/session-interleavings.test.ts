@@ -35,11 +35,12 @@ afterThisFile(StatementGates.install());
 
 /** A license holder with one session, and every operation that may end it or begin another. */
 class HolderCase {
-  /** Cookies of sessions that began meanwhile. */
+  /** The cookies of the sessions that the operations began, by the way of the sign-in. */
   readonly begun: Record<'key' | 'code', string[]> = { key: [], code: [] };
 
   private constructor(
     private readonly gates: StatementGates,
+    /** How the session of `cookie` began. */
     readonly kind: 'key' | 'code',
     readonly license: { license_id: string; license_key: string; email: string },
     private readonly code: { id: string; code: string },
@@ -104,7 +105,7 @@ class HolderCase {
     'change the address': () => this.#changeAddress(),
     'erase the holder': async () => {
       await service.app.get(ErasureService).run(this.erasureId, AUDIT_CONTEXT);
-      // Also if the address was changed before: the change ended a session begun by key, and the erasure ends one begun by code.
+      // Also after a change of the address: it ends a session by key, and one by code has the former address, which is erased.
       expect(await this.read(this.cookie)).toBe(204);
     },
   };

@@ -9,12 +9,12 @@ import { shareProcess } from '../support/runner/shared-processes.mjs';
 export const PAGE_TIMEOUT_MS = 300_000;
 
 /**
- * Pages of one context share a process, which takes most of the time of a new page to start. An empty page keeps it running between
- * tests.
+ * Pages of one context share a process. Its start takes most of the time that a new page needs, so an empty page (`emptyPage` in
+ * browser.ts) keeps it running between tests.
  */
 const SHARED_PROCESS = ['--renderer-process-limit=1', '--disable-site-isolation-trials'];
 
-/** By its signals a worker ends without waiting for the browser, which ends when the pipes to the worker are closed. */
+/** A worker that gets a signal ends without waiting for its browser, which ends when the pipes to the worker are closed. */
 const NO_SIGNAL_HANDLERS = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false };
 
 interface Started {

@@ -63,7 +63,7 @@ function lemonKey(id: string, attributes: Record<string, unknown>) {
   };
 }
 
-/** Gumroad's sales export, with a part of its columns. */
+/** Gumroad's sales export, with a part of its columns. It writes an apostrophe before a cell that looks like a formula. */
 export const GUMROAD = [
   'Purchase ID,Item Name,Purchase Email,Purchase Date,Purchase Time (UTC timezone),Fully Refunded?,Disputed?,Dispute Won?,Access Revoked?,Recurring Charge?,Giftee Email,Quantity,Review,License Key,License Key Enabled?',
   'a==,"My ""App"", for Mac",ada@gumroad.example,2024-01-05,2024-01-05 10:11:12 UTC,0,0,0,0,0,,2,"Good,\nthanks",85DB562A-C11D4B06-A2335A6B-8C079166,1',

@@ -3,7 +3,8 @@ import { derivePurchaseIds } from '../../src/keys/purchase-ids.js';
 
 const secret = Buffer.alloc(32, 7);
 
-// The expected ids were computed with other programs: echo, openssl dgst -mac HMAC, and the six bits of RFC 9562 by hand.
+// The expected ids were computed with `echo` and `openssl dgst -mac HMAC`. The bits of version and variant (RFC 9562) were set by
+// hand.
 test('a purchase id and a license id are derived from a transaction id, each with its own label', () => {
   expect(derivePurchaseIds(secret, 'pi_3QWErTyUiOp')).toEqual({
     purchase_id: '9f9bd35e-211f-736a-b070-3b8b4c13a50d',

@@ -19,6 +19,7 @@ export const askForRelease = (id: string, reason: string) =>
   ask('POST', `api/activations/${id}/release-request`, reason ? { reason } : {});
 export const release = (id: string) => ask<ReleaseAnswer>('POST', `api/activations/${id}/release`);
 export const sendKey = (id: string) => ask('POST', `api/licenses/${id}/send-key`);
+/** Reads all data of the holder. The page uses only `email`, and saves the whole as a file. */
 export const readExport = () => ask<{ email: string }>('GET', 'api/export');
 export const askForErasure = (email: string) =>
   ask<{ erasure: WaitingErasure }>('POST', 'api/erasure', { email });

@@ -72,6 +72,7 @@ function TableGroup({ group, tables }: { group: Group; tables: readonly Table[] 
 }
 
 function TableRow({ table }: { table: Table }) {
+  // `leaves` says whether a retention rule deletes the rows.
   const { kept, leaves, oldest, last_deleted } = table;
   const deleted =
     last_deleted && t(plural(last_deleted.rows, messages.deleted), { day: formatUtcDay(last_deleted.on) });

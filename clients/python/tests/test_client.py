@@ -90,7 +90,7 @@ class States(ClientTest):
         self.assertEqual([status.kind for status in self.computer.states], ["not_activated", "running", "stopped", "stopped"])
 
     def test_a_firewall_that_refuses_telemetry(self) -> None:
-        """A late restart runs, and a stop ends, although each body with telemetry is refused."""
+        """Although each body with telemetry is refused, a late restart runs within a minute, and a restart ends a stop."""
 
         def firewall(exchange: Exchange) -> None:
             if "telemetry" in exchange.received.body:
@@ -129,8 +129,8 @@ class States(ClientTest):
         self.computer.open()
         self.assertEqual(self.computer.restart_after(8 * DAY).kind, "needs_network")
 
-    def test_a_version_that_an_earlier_client_did_not_store(self) -> None:
-        """That client was part of another version of the application."""
+    def test_a_stop_of_a_version_that_an_earlier_client_did_not_store(self) -> None:
+        """A stop `version_not_covered` without `app_version` is of another version: it does not stop this one."""
         self.stop_version_4()
         state = self.state()
         del state["stopped"]["app_version"]
@@ -185,7 +185,7 @@ class States(ClientTest):
         self.assertEqual(computer.open().kind, "running")
 
     def test_a_stop_that_could_not_be_written(self) -> None:
-        """It does not return after another process was confirmed. Without such a confirmation it is written later."""
+        """It is dropped if another process was confirmed since; otherwise it is written later."""
         computer = self.computer
         computer.activate()
         for is_confirmed, kind in ((True, "running"), (False, "stopped")):
@@ -220,7 +220,7 @@ class States(ClientTest):
         self.assertIsNone(self.state()["stopped"])
 
     def test_reactivate_after_a_refused_activation(self) -> None:
-        """After a refused activation no heartbeat could end the stop, so Retry and a restart follow a `reactivate`."""
+        """After a refused activation Retry and a restart follow a `reactivate`: the service does not know the token of a heartbeat."""
         for try_again in (self.computer.retry, self.computer.restart):
             self.computer.activate()
             self.computer.remote.forget_tokens()
@@ -323,7 +323,7 @@ class States(ClientTest):
         self.assertEqual(computer.open().kind, "running")
 
     def test_the_clock_values_of_the_other_process(self) -> None:
-        """A process that was not confirmed since keeps them: they correct a clock that is permanently ahead."""
+        """A process does not overwrite those of one that was confirmed later: they correct a clock that is permanently ahead."""
         computer = self.computer
         computer.activate()
         first = computer.client
@@ -436,12 +436,13 @@ class FullLicense(ClientTest):
         self.assertEqual(self.count(_ACTIVATE), 3)
         self.computer.remote.misbehave(lambda exchange: exchange.problem(503, "unavailable", "retry"), [_ACTIVATE])
         self.computer.time.advance(5 * SECOND)
+        # After `retry` the client waits a minute, not 5 seconds.
         self.computer.time.advance(58 * SECOND)
         self.assertEqual(self.count(_ACTIVATE), 4)
         self.computer.time.advance(2 * SECOND)
         self.assertEqual(self.count(_ACTIVATE), 5)
 
-    def test_it_observes_a_longer_retry_after(self) -> None:
+    def test_it_observes_a_longer_retry_after_and_waits_a_minute_after_reactivate(self) -> None:
         for seconds, answer in (
             (120, lambda exchange: exchange.page(503, {"retry-after": "120"})),
             (60, lambda exchange: exchange.problem(403, "token_invalid", "reactivate")),

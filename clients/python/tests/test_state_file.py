@@ -113,7 +113,7 @@ class Format(unittest.TestCase):
                 self.assertEqual(read and read.license, LICENSE, (digits, name))
 
     def test_a_number_that_is_too_large(self) -> None:
-        """A member of a stop may be too large a number, and half a character; both can be stored."""
+        """A number that is too large for JSON is stored as null; half a surrogate pair is kept."""
         state = State(stopped=StoredStop("asleep", "\ud800", {"large": float("inf"), "list": [float("-inf"), 1]}))
         read = parse_state(format_state(state))
         self.assertEqual(read and read.stopped, StoredStop("asleep", "\ud800", {"large": None, "list": [None, 1]}))
@@ -366,7 +366,7 @@ class TwoProcesses(FileTest):
             self.assertEqual((is_locked_again, is_locked_nowhere), (True, False))
 
     def test_a_file_system_without_locks(self) -> None:
-        """Then nothing is waited for: each write would take two seconds longer."""
+        """The client does not wait for a lock there: each write would take two seconds longer."""
         error = OSError(errno.ENOLCK, "No locks available")
         with patch("mooring_client.file_lock._lock", side_effect=error), patch("time.sleep") as sleep:
             with locked(str(self.folder / "lock")) as is_locked:
@@ -399,7 +399,7 @@ class Stores(unittest.TestCase):
         self.assertEqual(storage.writes, [{"time"}, {"crash", "stopped"}])
 
     def test_a_sequence_is_never_lowered(self) -> None:
-        """A check that began before the state could be read again knows only lower sequences."""
+        """An update check that began before another thread stored a higher sequence may save a lower one."""
         store = Store(_Storage(), print)
         store.save(sequences={"a": SeenSequence(9, "x"), "b": SeenSequence(1, "x")})
         store.save(sequences={"a": SeenSequence(8, "y"), "b": SeenSequence(2, "y")})

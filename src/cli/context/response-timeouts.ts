@@ -1,6 +1,6 @@
 /**
  * How long a command waits for a server, in milliseconds. The limits are members of an object, so that tests can change them: on a
- * slow machine a server that is right may need longer.
+ * slow machine a server without a fault may need longer.
  */
 export const RESPONSE_TIMEOUTS_MS = {
   /** The wait of `mooring doctor` for a probe of a service. */

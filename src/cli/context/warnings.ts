@@ -3,7 +3,7 @@ import type { ManifestService } from '../../manifest/manifest.service.js';
 import { WarningsService } from '../../monitoring/warnings/warnings.service.js';
 import type { CommandContext } from './command-context.js';
 
-/** Creates the service that derives the warnings of `mooring status`, without those about token keys, which each command adds. */
+/** Creates the service that derives the warnings for `status` and `doctor`. Both check the token keys themselves. */
 export async function createWarningsService(
   { config, clock, dataSource }: CommandContext,
   manifests: ManifestService,

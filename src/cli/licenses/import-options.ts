@@ -9,6 +9,7 @@ export type RowFilters = Readonly<Record<string, string>>;
 
 /** Collects the values of `--map "License Key=previous_key"`. */
 export function collectMaps(text: string, before: ColumnMaps | undefined): ColumnMaps {
+  // The name of a column may contain an equals sign; that of a field does not.
   const [column, name] = splitAt(text, text.lastIndexOf('='));
   if (!column || !name) throw new UsageError('--map must be COLUMN=FIELD.');
   const field = IMPORT_FIELDS.find((known) => known === name);
@@ -19,6 +20,7 @@ export function collectMaps(text: string, before: ColumnMaps | undefined): Colum
 
 /** Collects the values of `--only "Item Name=My App"`. */
 export function collectFilters(text: string, before: RowFilters | undefined): RowFilters {
+  // The value may contain an equals sign.
   const [column, value] = splitAt(text, text.indexOf('='));
   if (!column) throw new UsageError('--only must be COLUMN=VALUE.');
   if (before && Object.hasOwn(before, column)) throw new UsageError(`--only names ${column} twice.`);

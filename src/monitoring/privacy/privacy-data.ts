@@ -19,8 +19,8 @@ interface RetentionRunRow {
   readonly oldest: Readonly<Record<string, string>>;
 }
 
-// Reads the tables and columns, with the comments that the migrations give them. A table that an operator has added, and a month of
-// telemetry whose deletion was interrupted, have no comments, and are described by their names.
+// Reads the tables and columns, with the comments that the migrations give them. A table that an operator has added, and a
+// partition of `telemetry` that was detached and is not dropped yet, have no comments, and are described by their names.
 const TABLES = `
   select case when n.nspname = 'public' then c.relname else n.nspname || '.' || c.relname end as "table",
     coalesce(obj_description(c.oid, 'pg_class'), c.relname) as what,
@@ -44,7 +44,8 @@ const LAST_DELETED = `
 
 /**
  * Reads, for each table, what is stored and for how long, how many rows were last deleted and when, and the day of the
- * oldest row after the last retention run (docs/privacy.md). `describePrivacyData` completes the periods.
+ * oldest row after the last retention run (docs/privacy.md). `describePrivacyData` writes the lengths of the periods into
+ * the texts.
  */
 export async function readPrivacyData(dataSource: DataSource, config: Config, now: Date) {
   const tables = await queryRows<TableRow>(dataSource, TABLES);

@@ -9,7 +9,7 @@ export class CrashGroupChangeRequest {
   @Member(oneOf(CRASH_GROUP_STATES))
   state!: CrashGroupState;
 
-  /** Read only if the state is `resolved`. */
+  /** Ignored unless the state is `resolved`. */
   @Member<CrashGroupChangeRequest>(appVersionField, { when: ({ state }) => state === 'resolved' })
   resolved_in?: string;
 

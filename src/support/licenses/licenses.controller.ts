@@ -75,7 +75,7 @@ export class LicensesController {
     @Headers('idempotency-key') idempotencyKey?: string,
   ) {
     const id = idempotencyKey ? this.keys.issuedLicenseId(staff.id, idempotencyKey) : uuidv7();
-    // A restored backup may lack a license that was issued and erased later. Issuing it again would store its holder again.
+    // A restored backup lacks a license that was issued and erased after the backup. Issuing it again would store its holder again.
     if (await this.erasures.wasErased(id)) throw problem('idempotency_key_reused', { license_id: id });
     const audit = { actor: staff.email, reason: null };
     const { license_id, license_key, created } = await this.licenses.issueOnce(id, request, audit);

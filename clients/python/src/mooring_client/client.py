@@ -112,7 +112,7 @@ class MooringClient:
     def start(self) -> Status:
         """Decides whether the application may run and begins the background calls. Once the state is read, a repetition does nothing."""
         self._queue.check_caller()
-        # Once it is open, a click on Retry must not wait here for the heartbeat whose result it shares.
+        # An open client takes no turn: a click on Retry during a heartbeat would wait for its end, and then send a second one.
         if not self._is_open:
             with self._queue.turn():
                 self._open()

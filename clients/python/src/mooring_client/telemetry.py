@@ -57,12 +57,12 @@ def telemetry_block(
         fields = _pick(read() if read else None, _TELEMETRY_FIELDS)
     except Exception:
         # An error of the callback must not prevent the heartbeat. It is not logged, because it could contain personal data.
-        log("telemetry could not be read, sending only the version and a stored crash signature, if any")
+        log("telemetry could not be read, sending only the version and a stored crash, if any")
     return {"app_version": app_version, **fields, **pick_crash(crash)}
 
 
 def pick_crash(crash: object) -> Dict[str, object]:
-    """Returns only the known fields of a crash signature; an empty dict if there are none."""
+    """Returns only the known fields of a crash; an empty dict if there are none."""
     return _pick(crash, _CRASH_FIELDS)
 
 
