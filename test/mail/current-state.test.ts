@@ -13,8 +13,6 @@ const harness = await MailHarness.start();
 await harness.holdRetries();
 beforeEach(() => harness.smtp.behave());
 
-const mailsTo = (email: string) => harness.smtp.received.filter(({ to }) => to.includes(email));
-
 /**
  * Enqueues mails that cannot be delivered, makes a change, and then lets them be delivered.
  * @returns the id that the mails are about
@@ -57,7 +55,7 @@ describe('a mail is composed from the current state when it is sent', () => {
     const sell = async () => (await record('bought-and-refunded', 'paid', email)).license_id!;
     const id = await deliverAfter(sell, () => record('bought-and-refunded', 'refunded'));
     await harness.jobs.untilDone('license_key', id);
-    expect(mailsTo(email)).toEqual([]);
+    expect(harness.smtp.mailsTo(email)).toEqual([]);
   });
 
   test('a key is not mailed if the refund was reported before the purchase', async () => {
@@ -65,14 +63,14 @@ describe('a mail is composed from the current state when it is sent', () => {
     await record('refunded-first', 'refunded');
     const { license_id } = await record('refunded-first', 'paid', email);
     expect(await harness.waitingMails(license_id!)).toEqual([]);
-    expect(mailsTo(email)).toEqual([]);
+    expect(harness.smtp.mailsTo(email)).toEqual([]);
   });
 
   test('a key is mailed if its purchase is disputed, because the dispute may be won', async () => {
     const sell = async () => (await record('disputed', 'paid', 'disputed@example.com')).license_id!;
     const id = await deliverAfter(sell, () => record('disputed', 'disputed'));
     await harness.jobs.untilDone('license_key', id);
-    expect(mailsTo('disputed@example.com')).toHaveLength(1);
+    expect(harness.smtp.mailsTo('disputed@example.com')).toHaveLength(1);
   });
 
   test('a key is mailed to the current address of its license', async () => {
@@ -82,12 +80,13 @@ describe('a mail is composed from the current state when it is sent', () => {
     );
     await harness.jobs.untilDone('license_key', id);
     await harness.jobs.untilDone('email_changed', id, 2);
-    const subjects = (email: string) => mailsTo(email).map(({ headers }) => headers['subject']);
+    const subjects = (email: string) => harness.smtp.mailsTo(email).map(({ headers }) => headers['subject']);
     const changed = 'The e-mail address of your license for Example App has changed';
     expect(subjects('before@example.com')).toEqual([changed]);
     expect(subjects('after@example.com').toSorted()).toEqual([changed, 'Your license key for Example App']);
     expect(
-      mailsTo('after@example.com')
+      harness.smtp
+        .mailsTo('after@example.com')
         .map(({ text }) => text)
         .join(),
     ).not.toContain('before@example.com');
@@ -102,7 +101,7 @@ describe('a mail is composed from the current state when it is sent', () => {
     );
     await harness.jobs.untilDone('license_key', id);
     await harness.jobs.untilDone('license_key_replaced', id);
-    expect(mailsTo(email).map(({ text }) => text.includes(license_key))).toEqual([true, true]);
+    expect(harness.smtp.mailsTo(email).map(({ text }) => text.includes(license_key))).toEqual([true, true]);
   });
 
   test('no mail is sent about a release if the holder was erased or the activation deleted', async () => {
@@ -120,7 +119,7 @@ describe('a mail is composed from the current state when it is sent', () => {
       harness.service.sql('update license set email = null where id = $1', [license.license_id]),
     );
     await harness.jobs.untilDone('binding_released', erased);
-    expect(mailsTo('gone@example.com')).toEqual([]);
+    expect(harness.smtp.mailsTo('gone@example.com')).toEqual([]);
   });
 
   test('a new holder gets no mail about a release or a declined release request of the former holder', async () => {
@@ -148,10 +147,10 @@ describe('a mail is composed from the current state when it is sent', () => {
     await harness.jobs.untilDone('binding_released', released);
     await harness.jobs.untilDone('release_declined', declined);
     await harness.jobs.untilDone('email_changed', license.license_id, 2);
-    expect(mailsTo('later-holder@example.com')).toHaveLength(1);
+    expect(harness.smtp.mailsTo('later-holder@example.com')).toHaveLength(1);
     harness.service.clock.advance(1000);
     await harness.jobs.untilDone('binding_released', await activateAndRelease());
-    expect(mailsTo('later-holder@example.com')).toHaveLength(2);
+    expect(harness.smtp.mailsTo('later-holder@example.com')).toHaveLength(2);
   });
 
   test('no mail says that a machine stays active if it was released meanwhile', async () => {
@@ -177,7 +176,10 @@ describe('a mail is composed from the current state when it is sent', () => {
     await harness.jobs.untilDone('release_declined', declined);
     for (const id of [requested, declined]) await harness.jobs.untilDone('binding_released', activations[id]);
     const released = 'A machine was released from your license for Example App';
-    expect(mailsTo(email).map(({ headers }) => headers['subject'])).toEqual([released, released]);
+    expect(harness.smtp.mailsTo(email).map(({ headers }) => headers['subject'])).toEqual([
+      released,
+      released,
+    ]);
   });
 });
 
@@ -200,7 +202,7 @@ describe('a license key', () => {
     const reason =
       'the license key cannot be derived: LICENSE_KEY_SECRET has changed, or the key was imported';
     expect((await harness.jobs.untilFailed(id, 2)).last_error).toBe(reason);
-    expect(mailsTo(email)).toEqual([]);
+    expect(harness.smtp.mailsTo(email)).toEqual([]);
     expect(harness.service.logged.join('')).toContain(`"reason":"${reason}"`);
   });
 
@@ -247,7 +249,7 @@ describe('a license key', () => {
     const [mail] = await jobs.untilDone('license_key_again', id);
     const end = "delete from graphile_worker._private_jobs where locked_by = 'a worker' returning key";
     expect(await service.sql(end)).toEqual([{ key: null }]);
-    expect([mail!.attempts, mailsTo(email).length]).toEqual([1, 2]);
+    expect([mail!.attempts, harness.smtp.mailsTo(email).length]).toEqual([1, 2]);
   });
 
   test('of an unknown license is not mailed: the request is refused with not_found', async () => {

@@ -63,11 +63,10 @@ const smtp = await SmtpServer.start();
 await Promise.all([start(), start()]);
 afterEach(() => smtp.behave());
 
-const mailsTo = (email: string) => smtp.received.filter(({ to }) => to.includes(email));
 const untilDelivered = (email: string) => smtp.untilAccepted(({ to }) => to.includes(email));
 /** Checks that the mail was sent twice, with the same Message-ID. */
 function expectTwice(email: string): void {
-  const [first, second, ...more] = mailsTo(email);
+  const [first, second, ...more] = smtp.mailsTo(email);
   expect([first!.accepted, second!.accepted, more]).toEqual([false, true, []]);
   expect(second!.headers['message-id']).toBe(first!.headers['message-id']);
 }
@@ -104,7 +103,7 @@ test('the mail of an acknowledged purchase is sent, although the instance was ki
   await smtp.listen();
   running = await start();
   await untilDelivered('acknowledged@example.com');
-  expect(mailsTo('acknowledged@example.com')).toHaveLength(1);
+  expect(smtp.mailsTo('acknowledged@example.com')).toHaveLength(1);
 });
 
 test('an instance that shuts down does not wait for a mail server that does not answer', async () => {

@@ -49,6 +49,11 @@ export class SmtpServer {
     return this.received.filter(({ accepted }) => accepted);
   }
 
+  /** Returns the mails to this address, accepted or not. */
+  mailsTo(email: string): Received[] {
+    return this.received.filter(({ to }) => to.includes(email));
+  }
+
   /**
    * Misbehaves at this stage until `behave` is called.
    * @param pattern matches the text that the client sent, such as the recipient at `rcpt`; by default any text

@@ -153,7 +153,7 @@ test('a mail is not retried after 25 failed attempts, stays listed, and does not
 
 test('all attempts of a mail have the same Message-ID', async () => {
   const email = 'often@example.com';
-  const mails = () => harness.smtp.received.filter(({ to }) => to.includes(email));
+  const mails = () => harness.smtp.mailsTo(email);
   harness.smtp.misbehave('message', 451);
   const id = await harness.sell(email);
   await harness.jobs.untilFailed(id);

@@ -29,8 +29,6 @@ async function buy(email: string): Promise<number> {
   return (await report(harness.service, body)).status;
 }
 
-const mailsTo = (email: string) => harness.smtp.received.filter(({ to }) => to.includes(email));
-
 test('no response waits for a mail server that does not answer, and later the server gets each mail exactly once', async () => {
   const license = await harness.service.issue();
   const { json } = await harness.service.activate(license);
@@ -53,8 +51,8 @@ test('no response waits for a mail server that does not answer, and later the se
   await harness.jobs.untilDone('binding_released', json.activation.id);
   await harness.jobs.untilDone('license_key', undefined, 50);
   await harness.jobs.untilDone('license_key_again', license.license_id);
-  expect(emails.map((email) => mailsTo(email).length)).toEqual(emails.map(() => 1));
-  expect(mailsTo(license.email)).toHaveLength(2);
+  expect(emails.map((email) => harness.smtp.mailsTo(email).length)).toEqual(emails.map(() => 1));
+  expect(harness.smtp.mailsTo(license.email)).toHaveLength(2);
 });
 
 test('a job has the id of its mail and the id of what the mail is about, and nothing else', async () => {
@@ -95,7 +93,7 @@ test('repeated requests for a mail enqueue one job', async () => {
   expect(await harness.waitingMails(license_id)).toEqual(['license_key_again']);
   harness.smtp.behave();
   await harness.jobs.untilDone('license_key_again', license_id);
-  expect(mailsTo('twice@example.com')).toHaveLength(1);
+  expect(harness.smtp.mailsTo('twice@example.com')).toHaveLength(1);
   expect(await harness.waitingMails(license_id)).toEqual([]);
 });
 
@@ -126,7 +124,7 @@ test('a mail whose transaction is rolled back is not sent', async () => {
   await expect(rolledBack).rejects.toThrow('roll back');
   expect(await harness.waitingMails(license_id)).toEqual([]);
   expect(await harness.service.sql('select * from mail_recipient')).toEqual([]);
-  expect(mailsTo('rolled-back@example.com')).toEqual([]);
+  expect(harness.smtp.mailsTo('rolled-back@example.com')).toEqual([]);
 });
 
 test('the mails of an import that are due for over 5 minutes are late only while no instance runs a job', async () => {
