@@ -9,7 +9,10 @@ import { ErasureService } from '../erasure/erasure.service.js';
 import { hasLatestRun, RUN_MINUTE } from './finished-runs.js';
 import { RetentionService, type RetentionReport } from './retention.service.js';
 
-/** Time limit of `RetentionService.run`, and of the erasures after it: a connection lost without an error blocks no later run. */
+/**
+ * How long `RetentionService.run`, and the erasures after it, are waited for: a connection lost without an error blocks no later
+ * run. A step that goes on holds its lock, so the later runs do not repeat it.
+ */
 const STEP_TIMEOUT_MS = 30 * 60_000;
 
 /**
@@ -73,19 +76,20 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
 
   private async runOnce(): Promise<void> {
     // After a failure the next hourly run tries again. If runs keep failing, the age of the data causes a warning.
-    await this.runStep('retention run failed', async () => {
+    await this.runStep('retention run', async () => {
       const report = await this.retention.run();
       if (report) this.logReport(report);
     });
     // Each erasure request has a job that carries it out. `runDue` carries out the requests whose job failed.
-    await this.runStep('erasures failed', async () => {
+    await this.runStep('erasures', async () => {
       const { errors } = await this.erasures.runDue();
       for (const error of errors) this.log.failed('erasure failed', error);
     });
   }
 
-  /** Runs a step within its time limit. Its failure is logged as `failure` and does not prevent the next step. */
-  private async runStep(failure: string, step: () => Promise<void>): Promise<void> {
-    await withTimeout(step(), STEP_TIMEOUT_MS).catch((error: unknown) => this.log.failed(failure, error));
+  /** Runs a step, and waits for it at most half an hour. A failure is logged whenever it happens, and the next step starts. */
+  private async runStep(name: 'retention run' | 'erasures', step: () => Promise<void>): Promise<void> {
+    const done = step().catch((error: unknown) => this.log.failed(`${name} failed`, error));
+    await withTimeout(done, STEP_TIMEOUT_MS).catch(() => this.log.warning(`${name} still in progress`));
   }
 }

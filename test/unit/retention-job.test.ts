@@ -24,7 +24,7 @@ const ALL_BUT_TIMEOUTS = [
 ] as const;
 
 /** The numbers of the levels in the log. */
-const [INFO, ERROR] = [30, 50];
+const [INFO, WARNING, ERROR] = [30, 40, 50];
 
 let logged: Record<string, unknown>[];
 let calls: string[];
@@ -96,7 +96,7 @@ test.each([
   ['the retention', () => jobOf(hangOnce(REPORT)), ['retention']],
   ['the erasures', () => jobOf(async () => null, hangOnce({ errors: [] })), ['retention', 'erasures']],
 ])(
-  'if %s never ends, it is abandoned after half an hour, and the next step and run start',
+  'if %s never ends, a warning says so after half an hour, and the next step and run start',
   async (_, makeJob, begun) => {
     const job = makeJob();
     jest.useFakeTimers({ doNotFake: [...ALL_BUT_TIMEOUTS] });
@@ -110,7 +110,7 @@ test.each([
       await job.whenIdle();
       expect([calls, lines()]).toEqual([
         ['retention', 'erasures'],
-        [expect.objectContaining({ level: ERROR })],
+        [expect.objectContaining({ level: WARNING })],
       ]);
       job.run();
       await job.whenIdle();
@@ -120,6 +120,26 @@ test.each([
     }
   },
 );
+
+test.each([
+  ['a result', { outcome: 'result', level: INFO }],
+  ['a failure', { outcome: 'failure', level: ERROR }],
+])('%s of a step that took longer than half an hour is logged', async (_, { outcome, level }) => {
+  const { promise, resolve, reject } = Promise.withResolvers<RetentionReport>();
+  const job = jobOf(() => promise);
+  jest.useFakeTimers({ doNotFake: [...ALL_BUT_TIMEOUTS] });
+  try {
+    job.run();
+    jest.advanceTimersByTime(30 * 60_000);
+    await job.whenIdle();
+    if (outcome === 'result') resolve(REPORT);
+    else reject(new Error('broken'));
+    await new Promise(setImmediate);
+    expect(logged.map((line) => line['level'])).toEqual([WARNING, level]);
+  } finally {
+    jest.useRealTimers();
+  }
+});
 
 test('there is one run at a time, and a shutdown waits for it', async () => {
   const { promise, resolve } = Promise.withResolvers<RetentionReport>();
