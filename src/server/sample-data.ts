@@ -33,8 +33,8 @@ export interface Sample {
 export const NO_SAMPLE: Sample = { email: HOLDER_EMAIL, license_key: null, staff: null };
 
 /**
- * Creates a license if the database has none, and then also a manifest if none is live and the development key may sign
- * it. It creates a sign-in link at each start with the embedded database. Used in development only.
+ * Creates a license if the database has none, and before it a manifest if none is live and the development key may sign it. It
+ * creates a sign-in link at each start with the embedded database. Used in development only.
  */
 export async function makeSample(app: INestApplicationContext): Promise<Sample> {
   const licenses = app.get(LicensesService);
@@ -58,11 +58,12 @@ async function createSignInLink(app: INestApplicationContext): Promise<Sample['s
 
 async function createSampleData(app: INestApplicationContext): Promise<void> {
   if (await app.get(DataSource).manager.exists(License)) return;
-  await app.get(LicensesService).issue({ email: HOLDER_EMAIL, machines_allowed: 2 }, SAMPLE_AUDIT);
   await app.get(ManifestService).refresh();
   // Only the development key can sign a manifest here: the server does not have the private keys of MANIFEST_PUBLIC_KEYS.
   const hasConfiguredKeys = app.get(Config).manifestPublicKeys !== undefined;
   if (!hasConfiguredKeys && !app.get(ManifestService).live) await publishSampleManifest(app);
+  // The license is last, because a start with a license creates nothing: after a failure above, the next start tries it again.
+  await app.get(LicensesService).issue({ email: HOLDER_EMAIL, machines_allowed: 2 }, SAMPLE_AUDIT);
 }
 
 // The lock makes instances that start together on an empty database create the sample only once.
