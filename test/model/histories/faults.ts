@@ -106,8 +106,8 @@ export class FaultInjector {
   async #inject({ kind, instance, durationOperations, clockOffsetMs }: Fault): Promise<void> {
     const { deployment } = this;
     this.injectedCounts[kind] = (this.injectedCounts[kind] ?? 0) + 1;
-    // A frozen replica cannot pause its replay.
-    if (REPLICA_FAULTS.includes(kind)) await this.#endEach(REPLICA_FAULTS);
+    // Faults of one kind do not overlap, nor do those of the replica: a frozen one cannot pause its replay.
+    await this.#endEach(REPLICA_FAULTS.includes(kind) ? REPLICA_FAULTS : [kind]);
     switch (kind) {
       case 'client connections cut':
         return deployment.cutClients(instance);
