@@ -74,7 +74,7 @@ function problemOf(fallback: string | Tree, given: unknown): string | undefined 
     typeof fallback === 'string' ? fallback : Object.values(fallback).join(' '),
   );
   for (const text of texts) {
-    if (typeof text !== 'string' || text.trim() === '') return 'must be a text';
+    if (typeof text !== 'string' || text.trim() === '') return 'must be a text that is not blank';
     if (CONTROL_CHARACTER.test(text)) return 'has a control character';
     if (placeholdersOf(text) !== expected) return `must have these placeholders: ${expected || 'none'}`;
   }

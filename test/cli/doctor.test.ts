@@ -560,7 +560,7 @@ describe('a warning says what to do, and the exit code stays 0:', () => {
       chmodSync(dir, 0o700);
       chmodSync(file, 0o600);
       expect(code).toBe(0);
-      const warning = `The modes in ${dir} give every user access, unless a folder above it does not: run chmod -R o= on it.`;
+      const warning = `Every user has access to ${dir} or its files, unless a folder above denies it: run chmod -R o= ${dir}.`;
       expect(texts.includes(warning)).toBe(isOpen);
     },
   );

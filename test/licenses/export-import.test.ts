@@ -219,7 +219,7 @@ test('--send mails the new keys that --no-mail did not, once, at the given pace 
   const before = (await mails()).map(({ about }) => about);
   expect(await send('--dry-run')).toEqual({ dry_run: true, mails: 2 });
   expect((await terminal.run(['license', 'import', '--send', '--dry-run'])).stdout).toBe(
-    '2 mails with new keys of all earlier imports would be queued, 120 a minute.\n',
+    '2 mails with new keys of all earlier imports would be queued. The service sends 120 a minute.\n',
   );
   // The service may have sent some of the mails meanwhile.
   expect(before).toEqual(expect.arrayContaining((await mails()).map(({ about }) => about)));

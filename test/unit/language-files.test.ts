@@ -80,9 +80,9 @@ test('a file for English replaces the messages of the service', () => {
 
 describe('a message that cannot be used is replaced, and the warning names it', () => {
   test.each<[string, object, string]>([
-    ['an object', { portal: { name: {} } }, 'portal.name must be a text'],
-    ['a number', { portal: { name: 7 } }, 'portal.name must be a text'],
-    ['a blank text', { portal: { name: ' ' } }, 'portal.name must be a text'],
+    ['an object', { portal: { name: {} } }, 'portal.name must be a text that is not blank'],
+    ['a number', { portal: { name: 7 } }, 'portal.name must be a text that is not blank'],
+    ['a blank text', { portal: { name: ' ' } }, 'portal.name must be a text that is not blank'],
     ['a list', { portal: [] }, 'portal must be an object'],
     ['two lines', { portal: { name: 'a\nb' } }, 'portal.name has a control character'],
     [

@@ -19,7 +19,7 @@ async function checkTokenKeys(config: Config, report: Report): Promise<string> {
   if (await isOpenToOthers(dir))
     report.warn(
       'token keys',
-      `The modes in ${dir} give every user access, unless a folder above it does not: run chmod -R o= on it.`,
+      `Every user has access to ${dir} or its files, unless a folder above denies it: run chmod -R o= ${dir}.`,
     );
   return `${dir} has ${keys.length} keys, and ${active.kid} signs.`;
 }

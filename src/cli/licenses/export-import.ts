@@ -52,8 +52,8 @@ export async function importExportFile(
   const path = fromWorkingDirectory(name);
   const format = exportFormat(options.from, options.map ?? {});
   await using file = await openFile(path);
-  const named = [...Object.values(options.map ?? {}), ...Object.keys(options.only ?? {})];
-  await using exported = await openExport(file, path, format, named);
+  const columnsOfOptions = [...Object.values(options.map ?? {}), ...Object.keys(options.only ?? {})];
+  await using exported = await openExport(file, path, format, columnsOfOptions);
   const { header, rows } = exported;
   const refusedFile = options.dryRun
     ? undefined
@@ -143,7 +143,7 @@ export async function sendKeys(
   print(
     command,
     { dry_run: dryRun ?? false, mails },
-    `${what} of all earlier imports ${verb}, ${mailsPerMinute} a minute${dryRun ? '' : ', as soon as the service runs'}.`,
+    `${what} of all earlier imports ${verb}. The service sends ${mailsPerMinute} a minute.`,
   );
 }
 

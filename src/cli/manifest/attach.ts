@@ -43,12 +43,12 @@ export async function attachSignatures(
   await writeManifest(assembleManifest(signed, signatures), out, command);
 }
 
-/** Refuses all other options of `sign`, most of which change the content that --prepare has fixed. @throws UsageError */
+/** Refuses all other options of `sign`, with which the content would be changed or signed. @throws UsageError */
 function refuseOtherOptions(others: Readonly<Record<string, unknown>>): void {
   const [name] = Object.keys(others).filter((option) => !COMMON_OPTIONS.includes(option));
   if (!name) return;
   throw new UsageError(
-    `${typedOption(name)} cannot be used with --attach: the content was fixed by --prepare.`,
+    `${typedOption(name)} cannot be used with --attach, which only adds signatures to the prepared content.`,
   );
 }
 

@@ -130,7 +130,7 @@ test.each([
   ['--prepare', 'x'],
 ])('--attach refuses %s, because --prepare has fixed the content', async (...moreArgs) => {
   const run = await attach(['two.sig'], 'prepared', '--out', 'unwritten.json', ...moreArgs);
-  const sentence = `${moreArgs[0]} cannot be used with --attach: the content was fixed by --prepare.\n`;
+  const sentence = `${moreArgs[0]} cannot be used with --attach, which only adds signatures to the prepared content.\n`;
   expect(run).toMatchObject({ code: 2, stdout: '', stderr: sentence });
   expect(() => readFileSync(publisher.file('unwritten.json'))).toThrow('ENOENT');
 });
