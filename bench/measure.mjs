@@ -41,7 +41,10 @@ export const formatRatio = (numerator, denominator) => {
   return ratio >= 10 ? formatCount(ratio) : ratio.toFixed(1);
 };
 
-/** Describes the machine and the versions that were measured. @param version as PostgreSQL reports its own version */
+/**
+ * Describes the machine and the versions that were measured. @param version the name and version of the database, such as
+ * PostgreSQL 18.4
+ */
 export const describeMachine = (
   version,
   settings = `the settings of

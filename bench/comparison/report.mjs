@@ -97,9 +97,9 @@ function describeFloors({ heartbeat, telemetry, manifest, manifest_304 }, signat
   const withManifest = manifest_304
     ? `\nFor the manifest, it is ${minimalTimes(manifest, 'constant')} times as fast as the constant with a 200, and ${minimalTimes(manifest_304, 'constant')} times with a 304.`
     : '';
-  return `A heartbeat takes ${(own / constant).toFixed(1)} times the processor time of the constant, in the server alone (goal: at most ${MAX_CONSTANT_RATIO}, ${reachedOrMissed(own / constant <= MAX_CONSTANT_RATIO)}). Two
+  return `A heartbeat takes ${(own / constant).toFixed(1)} times the processor time of the constant server, in the server alone (goal: at most ${MAX_CONSTANT_RATIO}, ${reachedOrMissed(own / constant <= MAX_CONSTANT_RATIO)}). Two
 parts of it cannot be avoided: the request, for which the constant server takes ${formatCount(constant)} µs, and the signature of the new token, for which OpenSSL needs ${signatureUs.toFixed(1)} µs.
-They are ${Math.round(((constant + signatureUs) / own) * 100)} % of the heartbeat. The minimal server takes ${(minimal / constant).toFixed(1)} times the processor time of the constant, and
+They are ${Math.round(((constant + signatureUs) / own) * 100)} % of the heartbeat. The minimal server takes ${(minimal / constant).toFixed(1)} times the processor time of the constant server, and
 by these ratios is ${minimalTimes(heartbeat, 'plain')} times as fast as plain and ${minimalTimes(heartbeat, 'idiomatic')} times as fast as idiomatic${withTelemetry}.${withManifest}
 `;
 }
@@ -133,7 +133,7 @@ function describeLayers(layersByKind, measurementsByKind) {
   return `## Where the time of the service goes
 
 Processor time for each response in microseconds, by layer: the time of the table above, divided as a CPU profile of another round
-says. The work of Node for signatures and hashes and for the database counts for those layers.
+says. The time in Node's own functions for signatures, hashes and the database is in the rows of those layers.
 
 ${table([
   ['layer', ...kinds.map((kind) => REQUEST_KINDS[kind].title)],

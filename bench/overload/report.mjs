@@ -31,7 +31,9 @@ export function report(
 
 Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:overload -- ${options} --write\`. Heartbeats with telemetry arrive as a Poisson process, whether
 earlier ones were answered or not, and the time of each counts from when it was due. The capacity is the rate of responses to ${capacityConnections}
-connections, each of which sends its next request after a response. It was measured before and after each point, and the mean counts.
+connections, each of which sends its next request after a response: the mean of a measurement before and of one after each point.
+"Right" are correct responses. The goals of a point are ${MIN_SHARE} of the capacity, or of the offered load if that is less, and a p99 of
+at most ${MAX_P99_MS / 1_000} s; a call without an answer counts only in the share.
 ${
   isPinned
     ? 'The service and its database had one half of the processor cores, and the generator the other half.'
@@ -69,7 +71,7 @@ function section(connectionKind, points, seconds) {
 ${table([head, ...rows])}
 
 "No answer" is a call that had none after ten seconds, when the reference client gives up, or that found all 2,000 kept connections of the
-generator in use (the proxy also opens at most 2,000). "Not sent" are requests for which the generator
+generator in use; the proxy of \`deploy/haproxy.cfg\` opens as many to an instance. "Not sent" are requests for which the generator
 itself had no time. "Since connected" leaves out the time in which the kernel ignored the connection, and the client's kernel tried again
 after one, three and seven seconds.
 `;

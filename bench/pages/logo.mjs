@@ -9,12 +9,12 @@ const CENTER = (SIZE - 1) / 2;
  * @returns the bytes of a PNG image
  */
 export function drawLogo() {
-  // Each row begins with the number of its filter. Filter 4 stores the difference of each byte from a prediction, so that gradients
-  // are compressed well.
   const rows = Array.from({ length: SIZE }, (_, y) =>
     Array.from({ length: SIZE }, (_, x) => pixel(x, y)).flat(),
   );
-  const lines = rows.flatMap((row, y) => [4, ...row.map((_, at) => difference(rows, y, at))]);
+  // Each row begins with the number of its filter. Filter 4 stores the difference of each byte from a prediction, so that gradients
+  // are compressed well.
+  const filteredRows = rows.flatMap((row, y) => [4, ...row.map((_, at) => difference(rows, y, at))]);
   const header = Buffer.alloc(13);
   header.writeUInt32BE(SIZE, 0);
   header.writeUInt32BE(SIZE, 4);
@@ -23,7 +23,7 @@ export function drawLogo() {
   return Buffer.concat([
     Buffer.from('89504e470d0a1a0a', 'hex'),
     chunk('IHDR', header),
-    chunk('IDAT', deflateSync(Uint8Array.from(lines), { level: 9 })),
+    chunk('IDAT', deflateSync(Uint8Array.from(filteredRows), { level: 9 })),
     chunk('IEND', Buffer.alloc(0)),
   ]);
 }

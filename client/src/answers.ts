@@ -45,10 +45,10 @@ export function errorOf(
 
 /** The code of a problem for the log. A received text of another form could be personal, or have a line break. */
 export function logText({ code }: LicenseProblem): string {
-  return /^[a-z_]{1,40}$/.test(code) ? code : 'a problem with an unknown code';
+  return /^[a-z_]{1,40}$/.test(code) ? code : 'a problem whose code has an invalid form';
 }
 
-/** What an outcome asks the client to do; undefined if it is no problem. */
+/** What an outcome asks the client to do; undefined if it is not a problem document. */
 export function actionOf(outcome: Outcome): ClientAction | undefined {
   return outcome.kind === 'problem' ? outcome.problem.client_action : undefined;
 }

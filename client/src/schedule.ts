@@ -26,6 +26,7 @@ export function afterCallMs(
   { isWaitingForNetwork, failures }: { isWaitingForNetwork: boolean; failures: number },
   random: number,
 ): number {
+  // The start needed no call.
   if (end.kind === 'not_called') return firstHeartbeatMs(random);
   if (end.kind === 'confirmed') return nextHeartbeatMs(end.heartbeat_after_seconds, random);
   const retry = isWaitingForNetwork ? retryForNetworkMs : retryHeartbeatMs;

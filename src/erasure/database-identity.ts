@@ -2,8 +2,8 @@ import { v7 as uuidv7 } from 'uuid';
 import { execute, queryOne, queryRows, type SqlConnection } from '../database/sql.js';
 
 /**
- * The identity of this database. A block of TOMBSTONE_FILE contains the `id` of the database whose erasure or
- * cancellation it records.
+ * The identity of this database. A block of TOMBSTONE_FILE records an erasure, or the cancellation of a request, and contains the
+ * `id` of the database that wrote it.
  */
 interface DatabaseIdentity {
   readonly id: string;
@@ -20,7 +20,8 @@ interface IdentityRow {
 }
 
 // The incarnation distinguishes a database from its restored copies: a restored dump has another database oid or system
-// identifier, and a recovered base backup has another timeline. So has a promoted standby, which therefore also gets an id.
+// identifier, and a recovered base backup has another timeline. A promoted standby has another timeline too, so it gets a
+// new id.
 const SELECT_INCARNATION = `
   select concat_ws(' ', (select system_identifier from pg_control_system()),
                    left(pg_walfile_name(pg_current_wal_lsn()), 8),

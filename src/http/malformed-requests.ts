@@ -9,7 +9,7 @@ import { problem, problemDocument } from './problems/problem.js';
 import { problemBytes } from './responses/problem-bytes.js';
 import type { RequestCounts } from './responses/request-counts.js';
 
-/** The response to the latest request of each socket; prepared responses are not included. */
+/** The response to the latest request of each socket, without those of `servePrepared`, which this listener does not see. */
 const latestResponses = new WeakMap<Socket, ServerResponse>();
 
 /**
@@ -40,8 +40,9 @@ export function handleMalformedRequests(fastify: FastifyInstance): void {
 }
 
 /**
- * Whether this socket has a complete request whose response is not completely passed to the operating system. If the latest
- * response has no socket yet, the response to an earlier request is not finished, and that request is complete.
+ * Whether this socket has a complete request whose response is not completely passed to the operating system. With pipelined
+ * requests, Node gives a response its socket only after the response before it: without a socket, an earlier and complete request
+ * still waits for its response.
  */
 export function hasPendingResponse(socket: Socket): boolean {
   const response = latestResponses.get(socket);

@@ -32,8 +32,9 @@ const READ_HEADERS: ReadonlySet<string> = new Set([
 
 /**
  * Hides a client's address from the code that handles requests, so that it cannot be logged or stored
- * (docs/privacy.md#client-address). These listeners run before those of Fastify. For a prepared response (docs/decisions/0017) only
- * the listener of connections runs, and `servePrepared` reads no header that may contain an address.
+ * (docs/privacy.md#client-address). These listeners run before those of Fastify. Only for the manifest, which
+ * `servePrepared` answers before them (docs/decisions/0017), the listener of connections alone runs; `servePrepared` reads no
+ * header that may contain an address.
  */
 export function stripClientAddress(server: Server): void {
   server.prependListener('connection', hideAddress);

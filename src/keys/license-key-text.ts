@@ -2,10 +2,12 @@
 
 import { withAsciiWidth, withoutSeparators, WORD_CHARACTER } from './typed-text.js';
 
-/** Crockford's base32: no I, L, O or U. */
+/** Crockford's base32: no I, L, O or U. Imported keys may have a U. */
 export const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 /** The number of symbols of a key without its prefix: 15 secret symbols and the check symbol. */
 const SYMBOLS = 16;
+/** The division by α¹⁵ is a multiplication by α¹⁶, because α³¹ = 1. */
+const DIVISION_EXPONENT = 16;
 /** A longer text is refused. The mail in which a key is sent is shorter. */
 const MAX_TYPED_LENGTH = 2_000;
 
@@ -27,8 +29,8 @@ const LABEL = /^.*(?:[:：)]\s|(?:key|schlüssel|clé|キー)[\s:：]|\s(?=[A-Za
 /**
  * Reads a license key that a person typed or pasted. Case, separators and words around the key have no effect. `O` is read as `0`,
  * `I` and `L` as `1`.
- * @returns the text in canonical form, with the prefix that was typed, or without one (`withServicePrefix`); null if the text does
- *   not have the shape of a key, or has several different keys
+ * @returns the text in canonical form, with the prefix that was typed, or without one until `withServicePrefix` adds it; null if
+ *   the text does not have the shape of a key, or has several different keys
  */
 export function readLicenseKey(text: string): string | null {
   // A key that was pasted from its mail is canonical already.
@@ -69,8 +71,9 @@ export function formatLicenseKey(prefix: string, symbols: string): string {
 }
 
 /**
- * Whether the check symbol of a key is right. A single wrong symbol and a swap of two symbols are always detected. The last symbol
- * of an imported key need not be a check symbol, so this check must not refuse a key that a license has.
+ * Whether the check symbol of a key is right. A single wrong symbol and a swap of two symbols are always detected. Callers use it
+ * only to explain why no license was found, and to refuse another text early: the last symbol of an imported key need not be a
+ * check symbol.
  * @param canonical the result of `readLicenseKey`
  */
 export function hasValidCheckSymbol(canonical: string): boolean {
@@ -80,13 +83,12 @@ export function hasValidCheckSymbol(canonical: string): boolean {
 }
 
 /**
- * Computes the check symbol s₁₅, for which Σ αⁱ·sᵢ = 0: the weighted sum of the 15 other symbols, divided by α¹⁵. Because α³¹ = 1,
- * the division is a multiplication by α¹⁶.
+ * Computes the check symbol s₁₅, for which Σ αⁱ·sᵢ = 0: the weighted sum of the 15 other symbols, divided by α¹⁵.
  * @param symbols the 15 secret symbols as indexes of ALPHABET
  */
 export function checkSymbol(symbols: readonly number[]): number {
   let symbol = weightedSum(symbols);
-  for (let i = 0; i < SYMBOLS; i += 1) symbol = timesAlpha(symbol);
+  for (let i = 0; i < DIVISION_EXPONENT; i += 1) symbol = timesAlpha(symbol);
   return symbol;
 }
 

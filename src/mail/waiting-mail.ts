@@ -26,13 +26,14 @@ interface Row {
 export const HAS_FAILED = 'last_error is not null or attempts >= max_attempts';
 
 /**
- * SQL condition of a job that counts. A running job whose key was added again loses its key (`JobOptions.key`) and counts no more.
+ * SQL condition of a job that is included in the counts. A running job whose key was added again loses its key (`JobOptions.key`).
  */
 export const IS_CURRENT = 'key is not null';
 
 /**
  * SQL condition of a job that no instance runs although it is due. The mails of an import may be due for hours, because they wait
- * for their turn: they do not count while an instance runs any job. An attempt takes about a minute at most.
+ * for their turn: they are not late while an instance has taken any job within two minutes. An older lock is that of a killed
+ * instance, because an attempt takes about a minute at most.
  */
 export const IS_LATE = `attempts < max_attempts and locked_at is null and run_at < now() - interval '5 minutes'
   and (priority < ${BULK_PRIORITY}

@@ -27,6 +27,7 @@ const END_ACTIVATIONS = `
   where id = any($1) and ended_at is null returning id, license_id`;
 // The reason of the outgoing events of this transaction (`record_release` in migrations/).
 const SET_RELEASE_REASON = `select set_config('mooring.release_reason', 'retention', true)`;
+// The language of a request is stored only for the mail about its decision, which is not sent here.
 const DECIDE_RELEASE_REQUESTS = `
   update release_request set decision = 'release', decided_at = $2, language = null
   where activation_id = any($1) and decided_at is null`;
@@ -43,7 +44,8 @@ export async function countDueActivations(runner: QueryRunner, asOf: Date): Prom
  * Releases the activations of licenses whose end and the last change of this end were more than 11 months ago, because
  * no license with an active activation is deleted. The holder gets no mail, because the application stopped with the
  * license.
- * @param asOf the time that decides what is due; never in the future, so that no activation ends early
+ * @param asOf the time that decides what is due; callers pass none after `now`, so that no activation ends early
+ * @param now the time that is stored
  * @returns the number of due activations; another transaction may have released some of them before this one could
  */
 export async function endActivations(runner: QueryRunner, asOf: Date, now: Date): Promise<number> {

@@ -72,10 +72,10 @@ async function start(config: Config): Promise<void> {
   await app.listen(options).catch((error: unknown) => {
     throw listenError(config, error);
   });
-  // A signal during the call has started the time limit of the shutdown, without the delay.
+  // After a signal during the call the start ends here: the time limit of the shutdown runs already, without the delay.
   shutdown.signal.throwIfAborted();
   shutdownDelayMs = config.shutdownDelaySeconds * 1000;
-  // This is the first step of a shutdown: `/health/ready` fails for SHUTDOWN_DELAY_SECONDS.
+  // Deferred last, this is the first step of a shutdown: `/health/ready` fails for SHUTDOWN_DELAY_SECONDS.
   resources.defer(() => app.get(MonitoringController).drain());
   const listening = app.get(MetricsService).listen();
   await listening.catch((error: unknown) => {

@@ -39,7 +39,7 @@ interface TelemetryField extends ValueRule {
  * Then `npm run docs:privacy` writes docs/privacy.md. A field with a `dimension` is shown to staff, and so it also needs
  * the schema `FleetWeek` in docs/openapi.yaml, `npm run docs:api-types`, its counts in web/support/fleet/counts.ts, and the title
  * of their chart in web/support/messages.ts.
- * test/telemetry/fields.test.ts names each place that is missing.
+ * test/telemetry/fields.test.ts and test/database/columns.test.ts name the places that are missing, but not the title of a chart.
  */
 export const TELEMETRY_FIELDS = {
   app_version: {
@@ -54,8 +54,8 @@ export const TELEMETRY_FIELDS = {
     dimension: 'os_version',
     ...text({ mayContainVersion: true }),
   },
-  // `mac_model` and `soc_name` share a dimension: each model has a known chip, so with a table for each on the fleet page, the
-  // count of a model that is hidden there could be computed from the counts of the chips.
+  // `mac_model` and `soc_name` share a dimension. Counted apart, the count of a chip without its shown models would be that of its
+  // models with a small count, which are hidden.
   mac_model: { meaning: 'Hardware model identifier', example: 'Mac16,10', dimension: 'hardware', ...text() },
   arch: { meaning: 'CPU architecture', example: 'arm64', ...word() },
   cpu_cores: { meaning: 'CPU core count', example: 10, ...count() },

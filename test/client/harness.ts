@@ -54,7 +54,7 @@ export class FakeTime {
   }
 
   #move(milliseconds: number): void {
-    // A timer that became due while the computer slept is overdue, and runs without a further delay.
+    // After `SocketComputer.sleep`, which runs no timers, a timer may be overdue. It runs without a further delay.
     if (milliseconds <= 0) return;
     this.wall += milliseconds;
     this.monotonic += milliseconds;
@@ -192,7 +192,10 @@ export class Computer {
     return join(this.folder, 'license.json');
   }
 
-  /** The user sets the clock to this many milliseconds ahead of the true time. */
+  /**
+   * The user sets the clock to this many milliseconds ahead of the true time. The clock of `FakeService` moves too; a subclass with
+   * another service subtracts `skew`.
+   */
   setClock(skew: number): void {
     this.time.wall += skew - this.skew;
     this.skew = skew;

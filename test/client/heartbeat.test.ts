@@ -257,10 +257,10 @@ describe('telemetry', () => {
 
   test.each([
     ['license_asleep', 'license_asleep'],
-    ['asleep\nanna@example.com', 'a problem with an unknown code'],
-    ['asleep\n', 'a problem with an unknown code'],
-    ['moor_e6s7z8kjtb3rqkx6', 'a problem with an unknown code'],
-    ['a'.repeat(41), 'a problem with an unknown code'],
+    ['asleep\nanna@example.com', 'a problem whose code has an invalid form'],
+    ['asleep\n', 'a problem whose code has an invalid form'],
+    ['moor_e6s7z8kjtb3rqkx6', 'a problem whose code has an invalid form'],
+    ['a'.repeat(41), 'a problem whose code has an invalid form'],
   ])('the code %j of a refusal is logged as %j', async (code, logged) => {
     const computer = await Computer.activated();
     computer.service.answer['/v1/heartbeat'] = () => problem(403, code, 'retry');

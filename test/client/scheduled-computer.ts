@@ -6,7 +6,10 @@ import { CALL_TIMEOUT_MS } from '../../client/src/transport.js';
 import { at, DAY, EMAIL, FakeTime, json, KEY, MACHINE_ID, problem } from './harness.js';
 import { makeKey, manifest } from './publisher.js';
 
-/** The results of a call. `full`: the machine limit is reached; `page`: a web page of an intermediary; `cut`: no answer. */
+/**
+ * The results of a call: a confirmation; a problem with this `client_action`; `full`: the machine limit is reached, whose action is
+ * `stop` too; `page`: a web page of an intermediary; `cut`: no answer.
+ */
 export const ANSWERS = ['confirm', 'stop', 'full', 'retry', 'fix', 'reactivate', 'page', 'cut'] as const;
 export type AnswerKind = (typeof ANSWERS)[number];
 /** The sequence of the published manifest; 0 if it cannot be read. */
@@ -45,8 +48,10 @@ export class Run {
   readonly sentLabels = new Set<string>();
   /** The labels of the activations that the client may repeat, because the machine limit refused them. */
   readonly waitingLabels = new Set<string>();
-  /** The labels of the activations that were sent before the user clicked again or closed the window. */
-  endedLabels = new Set<string>();
+  /**
+   * The labels of the activations that must not be repeated: the user clicked again, or closed the window, after they were sent.
+   */
+  unrepeatableLabels = new Set<string>();
   /** Whether the state could not be read, so that it may contain data unknown to this run. */
   hadUnreadState = false;
   /** After `closed` the process must do nothing more; a `killed` process has ended, and its later actions are ignored. */
@@ -156,21 +161,21 @@ export class Run {
     return response;
   };
 
-  /** Checks that an activation is sent for a click, and repeated only from a refusal by the machine limit until a final answer. */
+  /** Checks that an activation is sent for a click, and that it is repeated only after the machine limit refused it. */
   #checkAskedFor(label: string): void {
     const isRepeated = this.sentLabels.has(label);
     if (!isRepeated) {
       this.clicks -= 1;
       this.endWaiting();
     }
-    const isWaiting = this.waitingLabels.has(label) && !this.endedLabels.has(label);
+    const isWaiting = this.waitingLabels.has(label) && !this.unrepeatableLabels.has(label);
     const isAskedFor = isRepeated ? isWaiting : this.clicks >= 0;
     if (!isAskedFor) this.computer.violations.push('an activation that was not asked for');
     this.sentLabels.add(label);
   }
 
   endWaiting(): void {
-    this.endedLabels = new Set(this.sentLabels);
+    this.unrepeatableLabels = new Set(this.sentLabels);
   }
 
   #rememberWaiting(answer: AnswerKind | 'manifest', label: string): void {
@@ -189,6 +194,8 @@ export class Run {
       Date.parse(status.offline_until) >= this.computer.time.wall;
     if (isBackground && (answer === 'stop' || answer === 'full') && !isTolerated) this.wasStopped = true;
     if (answer === 'manifest') return;
+    // After a stop `reactivate` is followed only if a refused activation caused the stop (`mayReactivate` of the client). Of the
+    // refusals here, that is the machine limit.
     const isFollowed = status?.kind !== 'stopped' || status.reason === 'machine_limit_reached';
     this.#nextActivationIsBackground = answer === 'reactivate' && isBackground && isFollowed;
   }
@@ -282,7 +289,8 @@ export class ScheduledComputer {
   /** Starts the application. Unless stopped, it must run until the stored `offline_until`, also without a network. */
   async open(): Promise<void> {
     const { license, stopped } = this.disk;
-    // To the client, the time that a confirmation took to arrive looks like a clock that is ahead, so it may run that much longer.
+    // A confirmation that arrives late makes the client believe that its clock is ahead by the delay, so the application may run
+    // that much longer.
     const isLate = license && this.time.wall > Date.parse(license.offline_until) + CALL_TIMEOUT_MS;
     const run = new Run(this);
     this.run = run;
@@ -340,13 +348,12 @@ export class ScheduledComputer {
     const tokenNumber = (each: State) => Number(each.license?.token.slice('token-'.length) ?? 0);
     const [before, after] = [tokenNumber(disk), tokenNumber(state)];
     if (after < before) violations.push(`token ${before} was replaced by ${after}`);
+    const sequence = (each: State) => Object.values(each.sequences)[0]?.sequence ?? 0;
+    if (!run.hadUnreadState && sequence(state) < sequence(disk)) violations.push('the sequence went back');
     // A new token comes with a confirmation, which ends a stop and may set the time back.
     if (after > before) return;
     if (disk.stopped && !state.stopped) violations.push('a stop was forgotten');
     if ((state.time.highest_seen ?? '') < (disk.time.highest_seen ?? '')) violations.push('time went back');
-    if (run.hadUnreadState) return;
-    const sequence = (each: State) => Object.values(each.sequences)[0]?.sequence ?? 0;
-    if (sequence(state) < sequence(disk)) violations.push('the sequence went back');
   }
 
   nextAnswer(path: string): AnswerKind {

@@ -23,7 +23,7 @@ const INVALID_MANIFESTS = {
     const [sequence, expires_at] = [++service.sequence, at(START - 366 * DAY)];
     return manifest({ sequence, version: INVALID_VERSION, expires_at }, [service.key]);
   },
-  // A sequence that the service has not reached yet, in this case and the next one.
+  // Here and below the sequence is higher than the service's own, so that it is no reason for the refusal.
   wrong_product: ({ key, sequence }) =>
     manifest({ sequence: sequence + 9, version: INVALID_VERSION, product: 'com.example.other' }, [key]),
   // Signed by another key, under the key id of the trusted one.

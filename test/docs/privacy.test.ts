@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { Config } from '../../src/core/config.js';
 import { TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
-import { privacyTables, updatePrivacyPage } from '../../src/monitoring/privacy/privacy-docs.js';
+import { privacyParts, updatePrivacyPage } from '../../src/monitoring/privacy/privacy-docs.js';
 import { SMALL_CELL_THRESHOLD } from '../../src/telemetry/suppress-small-cells.js';
 import { EXEMPT_TABLES, createRetentionPolicy } from '../../src/retention/policy.js';
 
@@ -27,7 +27,7 @@ test('the page has a row for every field and every table, and each row has two t
   const rows = page.split('\n').filter((line) => line.startsWith('|'));
   for (const row of rows) expect([3, 4, 5]).toContain(row.split('|').length - 1);
   expect(page).toContain(`from ${SMALL_CELL_THRESHOLD} heartbeats`);
-  expect(privacyTables(7)['retention']).toContain(
+  expect(privacyParts(7)['retention']).toContain(
     '7 years from the end of the year in which they were reported',
   );
 });

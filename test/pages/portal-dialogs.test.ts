@@ -77,7 +77,8 @@ test('what was typed before an update of the service is kept while the page load
   await key.fill('MOOR_1871-SJ');
   await page.route(ON_DEMAND, (route) => route.fulfill({ status: 404, body: '' }));
   const lostKey = page.getByRole('button', { name: 'I lost my key' });
-  // What is typed after the click, while the button is busy, is kept too.
+  // After the failure the page requests the session, to see whether the service answers. This request is held, so that the button
+  // stays busy: what is typed then is kept too.
   const { promise: held, resolve: hold } = Promise.withResolvers<Route>();
   await routeNext(page, '**/portal/api/session', hold);
   await lostKey.click();

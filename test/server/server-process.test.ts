@@ -28,7 +28,8 @@ test('startUntilReady repeats a start that exceeds a time limit of production, a
   const url = new URL((await createDatabase()).url);
   const proxy = new TcpProxy();
   proxy.target = Number(url.port);
-  // A connection of requests takes longer than a second then, and one of the migrations less than five.
+  // With this delay it takes longer than a second to connect to the database, which is the limit of requests, and less than five
+  // seconds, which is that of the migrations.
   proxy.delayMs = 600;
   await proxy.open();
   url.port = String(proxy.port);

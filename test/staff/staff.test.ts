@@ -222,7 +222,7 @@ describe('an admin who loses the role at the same moment', () => {
     });
   });
 
-  test('cannot remove the admin who removes them, also if a third one remains', async () => {
+  test('of two admins who remove each other at once only one succeeds, also if a third one remains', async () => {
     const people = [await addStaff('admin'), await addStaff('admin')] as const;
     const [one, two] = people;
     const browsers = await Promise.all(

@@ -90,7 +90,7 @@ test('a version is withdrawn if a lower version is published after it, and not i
   expect(all.find('3.1')).toMatchObject({ isWithdrawn: false, sequence: 3 });
 });
 
-test('a version that is listed only in also_available is offered, but is not the target of a withdrawal', () => {
+test('a version that is listed only in also_available is offered, but does not become live when the live version is withdrawn', () => {
   const { version, dmg, minimum_license_expiry } = old;
   const also_available = [{ version, dmg, minimum_license_expiry }];
   const all = versions({ ...restricted, sequence: 4, also_available });

@@ -13,6 +13,7 @@ export const messages = {
   unavailable: 'The service cannot be reached just now. Nothing is lost: try again in a moment.',
   checkFields: 'Something above is not right yet.',
   dayWrong: 'Enter the whole day, with a year from 1970 to 9999, or leave the field empty.',
+  /** `{detail}` is the end of a sentence, such as `must be a number`. */
   memberWrong: 'It {detail}.',
   showAll: { one: 'Show all #', other: 'Show all #' },
   unnamedMachine: 'Unnamed machine',
@@ -616,6 +617,7 @@ export const messages = {
       },
     } as Record<string, Record<string, string>>,
     unchanged: '{value}, as before',
+    /** A value that an event removed. */
     ended: '{value} until then',
     never: 'never',
     yes: 'yes',

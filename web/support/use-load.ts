@@ -15,7 +15,10 @@ export interface Load<T> {
   readonly set: (data: T) => void;
 }
 
-/** Loads the data at a path of the staff API when a component is first rendered, and whenever it may have changed. */
+/**
+ * Loads the data at a path of the staff API when a component is first rendered or has another path, when the person returns to the
+ * page, and, after a failure, when the connection or the session is back.
+ */
 export function useLoad<T>(path: string): Load<T> {
   const [state, setState] = useState<{ path: string; data?: T; error?: unknown; busy: boolean }>({
     path,

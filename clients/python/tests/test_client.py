@@ -706,7 +706,7 @@ class Callbacks(unittest.TestCase):
         """A received code that has not the form of a code is not logged: it could be personal, or have a line break."""
         client = self.client()
         client.activate(KEY, EMAIL)
-        unknown = "a problem with an unknown code"
+        unknown = "a problem whose code has an invalid form"
         for code, logged in [
             ("license_asleep", "license_asleep"),
             ("asleep\nanna@example.com", unknown),

@@ -5,12 +5,15 @@
  */
 const LIMB_BITS = 21;
 const LIMB = 2 ** LIMB_BITS;
-/** The limbs below 2 ** 252. */
+/** The number of limbs below 2 ** 252. */
 const LOW_LIMBS = 12;
-/** The limbs of a number of 32 bytes, and of one of 64 bytes. */
+/** The numbers of limbs of 32 bytes and of 64 bytes. */
 const SCALAR_LIMBS = 13;
 const HASH_LIMBS = 25;
-/** The limbs of a product of the two. The highest one has 11 bits, so it also holds a sign. */
+/**
+ * The number of limbs of a product of the two. The scalar a is below 2 ** 255 (`SignerCheck`), so the highest limb has only 11
+ * bits, and a carry or a sign needs no further one.
+ */
 const PRODUCT_LIMBS = SCALAR_LIMBS + HASH_LIMBS - 1;
 /** The limbs of d. The order is 2 ** 252 + d (RFC 8032, section 5.1). */
 const D = [0x15d3ed, 0x18d2e7, 0x160498, 0x0f39ac, 0x1dea2f, 0x0a6f7c];
@@ -29,7 +32,8 @@ export function scalarLimbs(bytes: Buffer): Float64Array {
 }
 
 /**
- * Whether s is r + k * a modulo the order, as the smallest number that is not negative.
+ * Whether s is r + k * a modulo the order, as the smallest number that is not negative. It is the last step of `SignerCheck`, which
+ * computes a signature again from the private key.
  * @param s 32 bytes, the lowest first @param r 64 bytes @param k 64 bytes @param a the result of `scalarLimbs`
  */
 export function isSum(s: Buffer, r: Buffer, k: Buffer, a: Float64Array): boolean {
@@ -46,13 +50,14 @@ export function isSum(s: Buffer, r: Buffer, k: Buffer, a: Float64Array): boolean
 /** Reduces the sum of products to the smallest number that is not negative, in place. */
 function reduce(x: Float64Array): void {
   carry(x, 0, PRODUCT_LIMBS - 1, 0.5);
-  // The limbs above 252 bits are replaced in blocks of at most seven, because d has six limbs: a block does not change itself.
+  // The limbs above 252 bits are replaced in blocks of at most seven: the product of limb i and d, which has six limbs, changes the
+  // limbs i - 12 to i - 7, so no limb changes another one of its block.
   for (const from of [32, 26, 20, 14, LOW_LIMBS]) {
     replaceHigh(x, from);
     carry(x, from - LOW_LIMBS, from, 0.5);
   }
-  // The limbs are around 0, so the number is between -(2 ** 251 + 2 ** 231) and 2 ** 251 + 2 ** 231. This adds the order to a
-  // negative one, whose limb of the sign is -1.
+  // The limbs are around 0, so the number is between -(2 ** 251 + 2 ** 231) and 2 ** 251 + 2 ** 231. The next carry makes limb 12
+  // -1 if the number is negative, otherwise 0. To a negative number, `replaceHigh` then adds 2 ** 252 + d, the order.
   carry(x, 0, LOW_LIMBS, 0);
   replaceHigh(x, LOW_LIMBS);
   carry(x, 0, LOW_LIMBS, 0);

@@ -115,8 +115,8 @@ export function covers(minimum: string | null, licenseExpiry: Date | null): bool
 
 /**
  * Returns `also_available` of a new manifest: the versions for licenses that expire before its minimum license expiry. For each
- * lower minimum it has the newest version, newest first. In the previous manifest each entry has a lower minimum than the entry
- * before it, so a filter is enough.
+ * lower minimum it has the newest version, newest first. The previous manifest and its entries are in this order already: each is
+ * older, and has a lower minimum, than the one before. So only those whose minimum is not lower than the new one are left out.
  */
 export function alsoAvailable(newMinimum: string | null, previous: ManifestContent): ManifestEntry[] {
   const entries = [entryOf(previous), ...previous.also_available];

@@ -22,7 +22,7 @@ export class MetricsService implements BeforeApplicationShutdown {
     private readonly log: AppLogger,
   ) {}
 
-  /** Opens METRICS_PORT, if it is set. Called once PORT is open, because a scrape shows that the instance answers requests. */
+  /** Opens METRICS_PORT, if it is set. Called after PORT is open, because a scrape means that the instance answers requests. */
   async listen(): Promise<void> {
     const { metricsPort, host } = this.config;
     if (metricsPort === undefined) return;

@@ -3,11 +3,11 @@ import { EXEMPT_TABLES, createRetentionPolicy } from '../../retention/policy.js'
 import { formatPeriod } from './privacy-data.js';
 
 /**
- * Creates the generated parts of `docs/privacy.md` by the name in their markers: its tables, and the list of the fields that are
- * counted by week.
+ * Creates the generated parts of `docs/privacy.md`: its tables, and the list of the fields that are counted by week.
  * @param taxRetentionYears the default of TAX_RETENTION_YEARS
+ * @returns each part by the name in its markers
  */
-export function privacyTables(taxRetentionYears: number): Record<string, string> {
+export function privacyParts(taxRetentionYears: number): Record<string, string> {
   const fields = Object.entries(TELEMETRY_FIELDS).map(([name, { shape, example, meaning }]) => [
     `\`${name}\``,
     shape,
@@ -31,7 +31,7 @@ export function privacyTables(taxRetentionYears: number): Record<string, string>
 
 /** Replaces the tables between their markers in the page. @throws Error if the page lacks a marker */
 export function updatePrivacyPage(page: string, taxRetentionYears: number): string {
-  return Object.entries(privacyTables(taxRetentionYears)).reduce((text, [name, content]) => {
+  return Object.entries(privacyParts(taxRetentionYears)).reduce((text, [name, content]) => {
     const between = new RegExp(`(?<=<!-- ${name} -->\\n\\n).*?(?=\\n\\n<!-- end of ${name} -->)`, 's');
     if (!between.test(text)) throw new Error(`docs/privacy.md has no markers for ${name}`);
     return text.replace(between, () => content);

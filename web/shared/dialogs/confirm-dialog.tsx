@@ -153,8 +153,8 @@ function DialogFieldInput({ name, field, isFirst, value, error, onValue }: Dialo
   const { label, options, suggestions, input, area } = field;
   const isFormBusy = useContext(IsFormBusy);
   const hint = typeof field.hint === 'function' ? field.hint(value) : field.hint;
-  const common = { label, name, value, hint, onValue };
-  if (options) return <Choice {...common} options={options} />;
+  const fieldProps = { label, name, value, hint, onValue };
+  if (options) return <Choice {...fieldProps} options={options} />;
   return (
     <div>
       {suggestions && (
@@ -174,7 +174,7 @@ function DialogFieldInput({ name, field, isFirst, value, error, onValue }: Dialo
           ))}
         </div>
       )}
-      <Field {...common} error={error} input={input} area={area} />
+      <Field {...fieldProps} error={error} input={input} area={area} />
     </div>
   );
 }

@@ -48,6 +48,7 @@ export function CrashState({ group, onChange }: Props) {
 
 function StateText({ group: { state, resolved_in } }: { group: CrashGroup }) {
   if (resolved_in === null) return <span class="quiet">{texts[state].name}</span>;
+  // Either it is resolved, or it was and has crashed again since. A group that staff open again has no `resolved_in`.
   const version = { version: <UntrustedText text={resolved_in} /> };
   if (state === 'resolved') return <span>{fill(resolvedIn, version)}</span>;
   return (

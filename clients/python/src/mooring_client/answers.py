@@ -84,7 +84,7 @@ def error_of(outcome: Union[Refusal, NoAnswer]) -> Union[LicenseProblem, Service
 
 def logged_code(problem: LicenseProblem) -> str:
     """The code of a problem for the log. A received text of another form could be personal, or have a line break."""
-    return problem.code if re.fullmatch("[a-z_]{1,40}", problem.code) else "a problem with an unknown code"
+    return problem.code if re.fullmatch("[a-z_]{1,40}", problem.code) else "a problem whose code has an invalid form"
 
 
 def _invalid_answer(answer: Answer) -> NoAnswer:
