@@ -125,10 +125,10 @@ export const createRetentionPolicy = ({
     description: 'Mails and other jobs that failed permanently',
     period: 'at most 3 days after the last attempt',
     // The last failed attempt set `run_at` to a time up to six hours later. `created_at` does not show how old the failure is: the
-    // mails of a large import wait for days before their first attempt.
-    keptFrom: 'run_at',
+    // mails of a large import wait for days before their first attempt. A job that will be attempted has no period, and so no day
+    // on the public privacy page: a mail with a code that is being sent would show that an address has a license.
+    keptFrom: 'case when attempts >= max_attempts and locked_at is null then run_at end',
     days: 2,
-    dueCondition: 'attempts >= max_attempts and locked_at is null',
   },
   {
     table: 'outgoing_event',

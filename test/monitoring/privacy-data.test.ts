@@ -184,6 +184,25 @@ test('the response has the last deletion from each table, and the day of its old
   });
 });
 
+test('the day of a job is shown once it has failed finally: while it waits, it may be a sign-in code, which only a known address gets', async () => {
+  // No instance runs this task.
+  await service.sql(`select graphile_worker.add_job('mail_test', job_key := 'test', max_attempts := 3)`);
+  const oldestAfter = async (attempts: number, locked_at: string | null) => {
+    service.clock.advance(60_000);
+    await service.sql(
+      `update graphile_worker._private_jobs set run_at = $1, attempts = $2, locked_at = $3 where key = 'test'`,
+      [service.clock.now(), attempts, locked_at],
+    );
+    await run(service.clock.now().toISOString());
+    return (await tables()).get('graphile_worker._private_jobs')!.oldest;
+  };
+  expect(await oldestAfter(0, null)).toBeNull();
+  expect(await oldestAfter(2, null)).toBeNull();
+  expect(await oldestAfter(3, NOW)).toBeNull();
+  expect(await oldestAfter(3, null)).toBe(service.clock.now().toISOString().slice(0, 10));
+  await service.sql(`select graphile_worker.remove_job('test')`);
+});
+
 test('more deleted rows than a 32-bit number holds are shown', async () => {
   const rows = 3_000_000_000;
   await service.sql(
