@@ -3,10 +3,12 @@ import { Config, ConfigError } from '../core/config.js';
 import type { ErasureService } from '../erasure/erasure.service.js';
 import type { Erasure } from '../http/responses/api-types.js';
 import { createErasureService, withDatabase } from './context/command-context.js';
+import { argumentOrInput } from './terminal/argument-or-input.js';
 import { emailAddress, reason } from './terminal/options.js';
 import { auditContextOf, aligned, print, withIdName } from './terminal/output.js';
+import { askVisible } from './terminal/passphrase.js';
 
-const parseEmail = emailAddress('<email>');
+const parseEmail = emailAddress('The address');
 
 /** Opens the database, repeats the erasures that it lacks after a restore, and passes the erasure service to `work`. */
 const withErasures = <T>(work: (erasures: ErasureService) => Promise<T>) =>
@@ -39,7 +41,10 @@ function configForErasures(): Config {
 export function erasureCommands(erasure: Command): void {
   erasure
     .command('request')
-    .argument('<email>', 'the e-mail address whose data is to be deleted', parseEmail)
+    .argument(
+      '[email]',
+      'the e-mail address whose data is to be deleted; - reads it from standard input; without it, the terminal asks',
+    )
     .description('request the deletion of all data of a person, without the three days to cancel')
     .requiredOption('--reason <text>', 'why, for the audit trail, without names', reason)
     .action(request);
@@ -47,7 +52,13 @@ export function erasureCommands(erasure: Command): void {
   erasure.command('list').description('list the requests, the most urgent first').action(list);
 }
 
-async function request(email: string, options: { reason: string }, command: Command): Promise<void> {
+async function request(
+  argument: string | undefined,
+  options: { reason: string },
+  command: Command,
+): Promise<void> {
+  // An argument stays in the history of the shell and in the log of sudo. What is typed is shown, because an erasure is final.
+  const email = parseEmail(await argumentOrInput(argument, 'E-mail address', askVisible));
   const requested = await withErasures((erasures) =>
     erasures.request(email, auditContextOf(command, options.reason)),
   );

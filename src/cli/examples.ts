@@ -46,7 +46,7 @@ const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'staff tokens': ['staff tokens'],
   'staff revoke-token': ['staff revoke-token 0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f8'],
   'retention run': ['retention run --dry-run --as-of 2028-01-04'],
-  'erasure request': ["erasure request ada@example.com --reason 'Asked by letter.'"],
+  'erasure request': ["erasure request --reason 'Asked by letter.'"],
   'erasure run': ['erasure run'],
   'erasure list': ['erasure list'],
   'events list': ['events list --state waiting'],

@@ -1,8 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { DAY_MS } from '../../src/core/clock.js';
-import { Terminal } from '../support/processes/cli-harness.js';
+import { CLI, Terminal } from '../support/processes/cli-harness.js';
+import { testWith } from '../support/processes/test-with.js';
 import { createDatabase, connect, type TestDatabase } from '../support/harness.js';
 import { schemaViolations } from '../support/http/openapi.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
@@ -223,6 +225,31 @@ test('without --json, request prints what will carry the request out', async () 
   expect(code).toBe(0);
   expect(stdout).toMatch(/^Request +E-mail .*\n\S+ +grace@example\.com +waiting /);
   expect(stdout).toContain('carried out by a running service, or now by `mooring erasure run`');
+});
+
+test('request reads the address from standard input, so that neither the history of a shell nor the log of sudo has it', async () => {
+  const run = await terminal.run(['erasure', 'request', '-', ...REASON, '--json'], {
+    stdin: ' Hedy@Example.com\r\n',
+  });
+  expect([run.code, run.stderr]).toEqual([0, '']);
+  expect(run.json).toMatchObject({ email: 'hedy@example.com', state: 'waiting' });
+});
+
+testWith('script')('at a terminal, request asks for the address', async () => {
+  const command = [process.execPath, CLI, 'erasure', 'request', '--reason', 'letter'].join(' ');
+  const { status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
+    cwd: terminal.dir,
+    env: {
+      PATH: process.env['PATH'],
+      NODE_ENV: 'development',
+      DATA_DIR: terminal.file('data'),
+      DATABASE_URL: database.url,
+    },
+    input: 'lise@example.com\n',
+    encoding: 'utf8',
+  });
+  expect([status, stdout]).toEqual([0, expect.stringContaining('E-mail address: ')]);
+  expect(await rows("select id from erasure_request where email = 'lise@example.com'")).toHaveLength(1);
 });
 
 test('request ends with exit code 2 and one sentence for an invalid address, a missing reason, or an address in the reason', async () => {
