@@ -14,3 +14,10 @@ export class SettingsError extends ConfigError {
     this.sentences = sentences;
   }
 }
+
+/** Returns the error of a system call on a file of DATA_DIR as a sentence for the operator, and any other error as it is. */
+export function dataDirError(dataDir: string, error: unknown): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (!syscall) return error;
+  return new ConfigError(`DATA_DIR cannot be used: ${dataDir} (${code}).`, { cause: error });
+}

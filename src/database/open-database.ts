@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { Config, ConfigError } from '../core/config.js';
+import { dataDirError } from '../core/config-error.js';
+import { Config } from '../core/config.js';
 import { connectionErrorCode, databaseAddress, outageText } from './access-errors.js';
 import { isTemporaryDatabaseError } from './temporary-errors.js';
 import { databaseRefusal } from './migration-rights.js';
@@ -51,8 +52,7 @@ async function openEmbedded(
     // A service that is starting holds the lock of the data directory. Its server may be ready now.
     const url = await findRunning();
     if (url) return { url, close: async () => undefined };
-    const { code, syscall } = error as NodeJS.ErrnoException;
-    throw syscall ? new ConfigError(`DATA_DIR cannot be used: ${dataDir} (${code}).`) : error;
+    throw dataDirError(dataDir, error);
   }
 }
 

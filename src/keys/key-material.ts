@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { link, mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Config, ConfigError } from '../core/config.js';
+import { dataDirError } from '../core/config-error.js';
 import { replaceFile } from '../core/new-file.js';
 import { publicJwk, publicKeyFromX } from './ed25519/ed25519.js';
 import { LicenseKeys } from './license-keys.js';
@@ -22,7 +23,7 @@ const developmentSecretFile = (config: Config) => developmentKeyPath(config, 'li
 export async function licenseKeySecret(config: Config): Promise<Buffer> {
   if (config.licenseKeySecret) return config.licenseKeySecret;
   return Buffer.from(
-    await readOrCreate(developmentSecretFile(config), () => randomBytes(32).toString('base64')),
+    await readOrCreate(config, developmentSecretFile(config), () => randomBytes(32).toString('base64')),
     'base64',
   );
 }
@@ -44,10 +45,11 @@ export const tokenKeysDir = (config: Config) => config.tokenKeysDir ?? developme
 /** Reads the token key ring. Without TOKEN_KEYS_DIR, a missing ring is created. @throws ConfigError if it cannot be read */
 export async function openKeyRing(config: Config, now: Date): Promise<KeyRing> {
   if (config.tokenKeysDir) return openExistingKeyRing(config);
-  return openExistingKeyRing(config).catch(async () => {
+  const create = async () => {
     await createKeyRing(tokenKeysDir(config), now).catch((error: unknown) => ignoreIfExists(error));
     return openExistingKeyRing(config);
-  });
+  };
+  return openExistingKeyRing(config).catch(() => inDataDir(config, create));
 }
 
 /**
@@ -67,24 +69,32 @@ export function openExistingKeyRing(config: Config): Promise<KeyRing> {
 /** Returns the keys that may have signed a published manifest, by key_id. In development the key is generated. */
 export async function trustedManifestKeys(config: Config): Promise<Map<string, KeyObject>> {
   if (config.manifestPublicKeys) return trustedKeys(config.manifestPublicKeys.map(publicKeyFromX));
-  const pem = await readOrCreate(developmentManifestKeyFile(config), () =>
+  const pem = await readOrCreate(config, developmentManifestKeyFile(config), () =>
     generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString(),
   );
   return trustedKeys([publicKeyFromX(publicJwk(createPrivateKey(pem)).x)]);
 }
 
-// Returns the content of a file, and creates the file if it is missing. The service and a command may start together in an empty
-// folder: the file that is written first is kept.
-async function readOrCreate(file: string, make: () => string): Promise<string> {
+// Returns the content of a file of DATA_DIR, and creates the file if it is missing. The service and a command may start together in
+// an empty folder: the file that is written first is kept.
+async function readOrCreate(config: Config, file: string, make: () => string): Promise<string> {
   const read = () => readFile(file, 'utf8');
-  return read().catch(async () => {
+  const create = async () => {
     await mkdir(join(file, '..'), { recursive: true, mode: 0o700 });
     // `link` neither shows an incomplete file to the other program nor replaces its file.
     await replaceFile(file, make(), link).catch(ignoreIfExists);
     return read();
-  });
+  };
+  return read().catch(() => inDataDir(config, create));
 }
 
 function ignoreIfExists(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+}
+
+/** Creates and reads files of DATA_DIR. @throws ConfigError if a system call fails */
+async function inDataDir<Result>({ dataDir }: Config, work: () => Promise<Result>): Promise<Result> {
+  return work().catch((error: unknown) => {
+    throw dataDirError(dataDir, error);
+  });
 }

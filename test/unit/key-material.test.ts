@@ -28,9 +28,9 @@ let dir: string;
 beforeEach(() => void (dir = temporaryFolder()));
 
 const config = (more: Record<string, string> = {}) => new Config({ DATA_DIR: dir, ...more });
-/** Calls a function of the module in a process that may not write a single byte to a file. @returns the code of its error */
-async function codeAtFileSizeLimit(call: string): Promise<string> {
-  const script = `import('${KEY_MATERIAL_MODULE}').then((m) => ${call}).catch((error) => console.log(error.code))`;
+/** Calls a function of the module in a process that may not write a single byte to a file. @returns the message of its error */
+async function errorAtFileSizeLimit(call: string): Promise<string> {
+  const script = `import('${KEY_MATERIAL_MODULE}').then((m) => ${call}).catch((error) => console.log(error.message))`;
   const limited = ['-c', 'ulimit -f 0; exec "$0" "$@"', process.execPath, '-e', script, dir];
   const child = spawn('sh', limited, { stdio: ['ignore', 'pipe', 'inherit'] });
   return (await text(child.stdout)).trim();
@@ -58,21 +58,23 @@ describe('the secret of license keys', () => {
 
   test('that cannot be read is never replaced', async () => {
     await mkdir(join(dir, 'keys/license-key.secret'), { recursive: true });
-    await expect(licenseKeySecret(config())).rejects.toMatchObject({ code: 'EISDIR' });
+    await expect(licenseKeySecret(config())).rejects.toThrow('(EISDIR)');
     await rm(join(dir, 'keys'), { recursive: true });
     await writeFile(join(dir, 'keys'), '');
-    await expect(licenseKeySecret(config())).rejects.toMatchObject({ code: 'EEXIST' });
+    await expect(licenseKeySecret(config())).rejects.toThrow('(EEXIST)');
   });
 
   test('is made in a new file, never through a symbolic link to another place', async () => {
     await mkdir(join(dir, 'keys'));
     await symlink(join(dir, 'elsewhere'), join(dir, 'keys/license-key.secret'));
-    await expect(licenseKeySecret(config())).rejects.toMatchObject({ code: 'ENOENT' });
+    await expect(licenseKeySecret(config())).rejects.toThrow('(ENOENT)');
     expect(await readdir(dir)).toEqual(['keys']);
   });
 
   test('that cannot be written completely leaves no file and no part of one', async () => {
-    expect(await codeAtFileSizeLimit('m.licenseKeySecret({ dataDir: process.argv[1] })')).toBe('EFBIG');
+    expect(await errorAtFileSizeLimit('m.licenseKeySecret({ dataDir: process.argv[1] })')).toBe(
+      `DATA_DIR cannot be used: ${dir} (EFBIG).`,
+    );
     expect(await readdir(join(dir, 'keys'))).toEqual([]);
     expect(await licenseKeySecret(config())).toHaveLength(32);
     expect(await readdir(join(dir, 'keys'))).toEqual(['license-key.secret']);
@@ -89,9 +91,16 @@ describe('the key ring', () => {
 
   test('whose keys cannot be written completely leaves no file and no part of one', async () => {
     const call = 'm.openKeyRing({ dataDir: process.argv[1], tokenKeysDir: null }, new Date())';
-    expect(await codeAtFileSizeLimit(call)).toBe('EFBIG');
+    expect(await errorAtFileSizeLimit(call)).toBe(`DATA_DIR cannot be used: ${dir} (EFBIG).`);
     expect(await readdir(join(dir, 'keys/tokens'))).toEqual([]);
     expect((await openKeyRing(config(), NOW)).keys).toHaveLength(2);
+  });
+
+  test('in a DATA_DIR that is a file is refused with a sentence', async () => {
+    const file = join(dir, 'file');
+    await writeFile(file, '');
+    const refused = openKeyRing(config({ DATA_DIR: file }), NOW);
+    await expect(refused).rejects.toEqual(new ConfigError(`DATA_DIR cannot be used: ${file} (ENOTDIR).`));
   });
 
   test('is never made for a command that changes a ring', async () => {
@@ -119,7 +128,7 @@ describe('the key ring', () => {
     expect(await readFile(join(dir, 'keys/tokens/ring.json'), 'utf8')).toBe('{');
     await rm(join(dir, 'keys'), { recursive: true });
     await writeFile(join(dir, 'keys'), '');
-    await expect(openKeyRing(config(), NOW)).rejects.toMatchObject({ code: 'ENOTDIR' });
+    await expect(openKeyRing(config(), NOW)).rejects.toThrow('(ENOTDIR)');
   });
 });
 
