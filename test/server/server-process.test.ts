@@ -9,13 +9,20 @@ import { freePort, ServerProcess, startUntilReady } from '../support/processes/s
 
 /** Writes a line to the standard output that it shares with its parent, once the parent has exited. */
 const WRITE_LATE = 'while kill -0 $PPID 2> /dev/null; do sleep 0.05; done; echo late';
-const PROGRAM = `require('node:child_process').spawn('sh', ['-c', '${WRITE_LATE}'], { stdio: 'inherit' }).unref();`;
+const WRITES_LATE = `require('node:child_process').spawn('sh', ['-c', '${WRITE_LATE}'], { stdio: 'inherit' }).unref();`;
+/** Prints what a service prints when it listens. */
+const IS_READY = `console.error('The command line: mooring'); setInterval(() => undefined, 60_000);`;
 
-test('waitForOutput also waits for output that arrives after the exit of the process', async () => {
+/** Starts a program in place of the service. */
+function startProgram(program: string): ServerProcess {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'dist'));
-  writeFileSync(join(folder, 'dist/main.js'), PROGRAM);
-  const server = new ServerProcess({}, { folder, hasProductionLimits: true });
+  writeFileSync(join(folder, 'dist/main.js'), program);
+  return new ServerProcess({}, { folder, hasProductionLimits: true });
+}
+
+test('waitForOutput also waits for output that arrives after the exit of the process', async () => {
+  const server = startProgram(WRITES_LATE);
   await once(server.child, 'exit');
   const [found] = await server.waitForOutput('stdout', /late/);
   expect(found).toBe('late');
@@ -34,14 +41,12 @@ test('startUntilReady repeats a start that exceeds a time limit of production, a
   await proxy.open();
   url.port = String(proxy.port);
   const settings = { PORT: String(await freePort()), DATA_DIR: temporaryFolder(), DATABASE_URL: url.href };
-  const starts: ServerProcess[] = [];
-  const ready = await startUntilReady(() => {
-    if (starts.length > 0) proxy.delayMs = 0;
-    starts.push(new ServerProcess(settings, { hasProductionLimits: true }));
-    return starts.at(-1)!;
-  });
-  expect(ready).toBe(starts.at(-1));
-  expect(starts.length).toBeGreaterThan(1);
+  const starts = [
+    () => new ServerProcess(settings, { hasProductionLimits: true }),
+    () => startProgram(IS_READY),
+  ];
+  expect((await startUntilReady(() => starts.shift()!())).isRunning).toBe(true);
+  expect(starts).toEqual([]);
   const refused = () => new ServerProcess({ PORT: 'none' }, { hasProductionLimits: true });
   await expect(startUntilReady(refused)).rejects.toThrow('The process ended before its output matched');
 });
