@@ -25,7 +25,7 @@ describe('with the embedded database', () => {
     expect(existsSync(terminal.file('data/keys/tokens'))).toBe(false);
   });
 
-  test('a command uses the database of a running server, which then serves the published manifest', async () => {
+  test('a command uses the database of a running server, which then serves the published manifest, and ends its database on SIGTERM', async () => {
     const PORT = String(await freePort());
     const env = { PORT, PUBLIC_URL: undefined };
     const server = await new ServerProcess({ PORT, DATA_DIR: terminal.file('data') }).ready();
@@ -38,7 +38,9 @@ describe('with the embedded database', () => {
       expect(published).toMatchObject({ version: '1.1.0', sequence: 1, served: true });
       expect((await terminal.json(['status'], { env })).manifest).toMatchObject({ version: '1.1.0' });
     } finally {
-      expect(await server.end()).toEqual({ code: 0, signal: null });
+      expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null });
     }
+    for (const file of ['data/postgres.json', 'data/postgres/postmaster.pid'])
+      expect([file, existsSync(terminal.file(file))]).toEqual([file, false]);
   });
 });

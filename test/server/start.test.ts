@@ -98,28 +98,22 @@ describe('with a database of its own', () => {
     expect(isPostmaster(orphanPid, cluster)).toBe(true);
   });
 
-  test('after SIGKILL and a restart the acknowledged activation still exists; two SIGINT end the service like one', async () => {
+  test('after SIGKILL and a restart the activation still exists; two SIGINT end the service, PostgreSQL and postgres.json', async () => {
     const server = await launch({ PORT: port, DATA_DIR: dataDir }).ready();
     const beat = await call(`http://127.0.0.1:${port}`, 'POST', '/v1/heartbeat', {
       token,
       app_version: '1.0.0',
     });
     expect(beat.status).toBe(200);
+    const postgresPid = postmasterPid();
+    const stateFile = join(dataDir, 'postgres.json');
+    expect([isPostmaster(postgresPid, cluster), existsSync(stateFile)]).toEqual([true, true]);
     const { pid } = server.child;
     process.kill(pid!, 'SIGINT');
     process.kill(pid!, 'SIGINT');
     expect(await server.exited).toEqual({ code: 0, signal: null });
-    expect(isPostmaster(postmasterPid(), cluster)).toBe(false);
+    expect([isPostmaster(postgresPid, cluster), existsSync(stateFile)]).toEqual([false, false]);
     expect(existsSync(join(cluster, 'postmaster.pid'))).toBe(false);
-  });
-
-  test('SIGTERM ends the service with exit code 0, and leaves neither a PostgreSQL process nor postgres.json', async () => {
-    const server = await start().ready();
-    const pid = postmasterPid();
-    const stateFile = join(dataDir, 'postgres.json');
-    expect([isPostmaster(pid, cluster), existsSync(stateFile)]).toEqual([true, true]);
-    expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null });
-    expect([isPostmaster(pid, cluster), existsSync(stateFile)]).toEqual([false, false]);
   });
 
   test('SIGTERM while PostgreSQL is starting leaves no PostgreSQL process', async () => {
@@ -156,17 +150,34 @@ function postgresProcessesIn(cluster: string): number[] {
 }
 
 describe('with an existing database', () => {
-  describe('and with given manifest keys', () => {
+  describe('with given manifest keys, and without PORT', () => {
     const MANIFEST_PUBLIC_KEYS = '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo';
+    const taken = createServer((socket) => socket.destroy());
     let empty: TestDatabase;
     let port: number;
     let server: ServerProcess;
     beforeAll(async () => {
-      [empty, port] = [await createDatabase(), await freePort()];
-      const settings = { PORT: String(port), DATABASE_URL: empty.url, DATA_DIR: join(folder, 'keys') };
-      server = await new ServerProcess({ ...settings, MANIFEST_PUBLIC_KEYS }).ready();
+      // The tests also work if another process uses the port already. `mooring doctor` asks it whether Mooring answers there.
+      taken.listen(3000, '127.0.0.1');
+      await Promise.race([once(taken, 'listening'), once(taken, 'error')]).catch(() => undefined);
+      empty = await createDatabase();
+      const settings = { DATABASE_URL: empty.url, DATA_DIR: join(folder, 'keys'), MANIFEST_PUBLIC_KEYS };
+      server = await new ServerProcess(settings).ready();
+      const { url } = await readPrintedCall(server);
+      port = Number(new URL(url).port);
     });
+    afterAll(() => void taken.close());
     const origin = () => `http://127.0.0.1:${port}`;
+
+    test('if port 3000 is in use, the service uses the next free port and prints it', async () => {
+      expect(port).toBeGreaterThan(3000);
+      expect((await call(origin(), 'GET', '/health/live')).json).toEqual({ status: 'ok' });
+      expect(server.stderr).toContain(`Mooring is ready at http://localhost:${port} `);
+      // The tests connect to PostgreSQL as its superuser, which the check `role` reports.
+      expect(await findFaults({ DATABASE_URL: empty.url, MANIFEST_PUBLIC_KEYS })).toMatchObject([
+        { check: 'role' },
+      ]);
+    });
 
     test('the service has no sample manifest, because it has no private key to sign one', async () => {
       const { json } = await call(origin(), 'GET', '/v1/manifest');
@@ -242,23 +253,6 @@ describe('with an existing database', () => {
     expect((await call(url, 'GET', '/health/live')).json).toEqual({ status: 'ok' });
     server.child.disconnect();
     expect(await server.exited).toEqual({ code: 0, signal: null });
-  });
-
-  test('if port 3000 is in use and no port is set, the service uses the next free port and prints it', async () => {
-    // The test also works if another process uses the port already. `findFaults` below runs `mooring doctor`, which asks this
-    // port whether Mooring answers there.
-    const taken = createServer((socket) => socket.destroy()).listen(3000, '127.0.0.1');
-    await Promise.race([once(taken, 'listening'), once(taken, 'error')]).catch(() => undefined);
-    const server = await launch({ DATABASE_URL: database.url }).ready();
-    const { url } = await readPrintedCall(server);
-    // The tests connect to PostgreSQL as its superuser, which the check `role` reports.
-    expect(await findFaults({ DATABASE_URL: database.url })).toMatchObject([{ check: 'role' }]);
-    taken.close();
-    expect(Number(new URL(url).port)).toBeGreaterThan(3000);
-    expect(
-      (await call(new URL(url).origin.replace('localhost', '127.0.0.1'), 'GET', '/health/live')).json,
-    ).toEqual({ status: 'ok' });
-    expect(server.stderr).toContain(`Mooring is ready at ${new URL(url).origin} `);
   });
 });
 
