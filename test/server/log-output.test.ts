@@ -27,28 +27,20 @@ function openUnreadPipe(): number {
 const FULL_DEVICE = '/dev/full';
 
 test.each([
-  ['that is not read', openUnreadPipe] as const,
+  // The log lines of 600 requests exceed the 64 KB that a pipe holds.
+  ['that is not read', openUnreadPipe, 600] as const,
   // Only Linux has this device.
-  ...(existsSync(FULL_DEVICE) ? [['on a full disk', () => openSync(FULL_DEVICE, 'w')] as const] : []),
-])('a log %s does not prevent responses', async (_what, open) => {
+  ...(existsSync(FULL_DEVICE) ? [['on a full disk', () => openSync(FULL_DEVICE, 'w'), 100] as const] : []),
+])('a log %s does not prevent responses', async (_what, open, requests) => {
   const stdout = open();
   afterThisFile(() => closeSync(stdout));
   const { server, port } = await launch({ stdout });
   await server.ready();
-  // The log lines of 1,500 requests exceed the capacity of a pipe several times.
-  for (let sent = 0; sent < 1_500; sent += 100) {
+  for (let sent = 0; sent < requests; sent += 100) {
     const answers = await Promise.all(
       Array.from({ length: 100 }, () => call(`http://127.0.0.1:${port}`, 'GET', '/v1/manifest')),
     );
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
   }
   expect((await server.end()).code).toBe(0);
-});
-
-test('the last log lines before the end are written', async () => {
-  const { server, port } = await launch();
-  await server.ready();
-  await call(`http://127.0.0.1:${port}`, 'GET', '/v1/manifest');
-  await server.end();
-  expect(server.stdout).toMatch(/"route":"\/v1\/manifest"[^\n]*\n/);
 });
