@@ -200,10 +200,15 @@ async function sendAllRequests(): Promise<void> {
     for (const status of ['paid', 'disputed', 'lost']) await report(status);
     for (const { method, path } of documentedRoutes()) {
       const url = fillPath(path, sub);
-      if (method === 'POST') await sendValidBodies(method, path, url);
-      // An invalid request is refused before it reaches the faulted database.
-      if (!isFaulted) await sendInvalid(method, url);
-      else if (method !== 'POST') await askAndRecord(method, url, undefined, bearer);
+      if (isFaulted) {
+        // An invalid request is refused before it reaches the database.
+        const queried = `${url}?email=${IDENTITY.email}&from=${CLIENT_ADDRESS}`;
+        if (method === 'POST') await sendValidBodies(method, path, queried);
+        else await askAndRecord(method, queried, undefined, bearer);
+      } else {
+        if (method === 'POST') await sendValidBodies(method, path, url);
+        await sendInvalid(method, url);
+      }
     }
   };
   await callEveryRoute();
