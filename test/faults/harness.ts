@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
 import { activation, call, retryWhileUnavailable, type Answer } from '../support/harness.js';
@@ -22,6 +23,9 @@ const CONTESTED_LICENSES = 40;
 const MACHINES_ALLOWED = 2;
 /** The number of machines that compete for the limit of a contested license. */
 const COMPETING_MACHINES = 4;
+
+/** The pause before each call of the load that needs no database, in addition to that of every call. */
+const OTHER_CALLS_PAUSE_MS = 50;
 
 /** The calls of the load that need the database. */
 export const NEEDS_DATABASE = ['activate', 'contend', 'heartbeat', 'telemetry', 'search'];
@@ -189,11 +193,16 @@ export class FaultedService {
   live = (): Promise<RecordedAnswer> => this.#call({}, 'live', 'GET', '/health/live');
   ready = (): Promise<RecordedAnswer> => this.#call({}, 'ready', 'GET', '/health/ready');
 
-  /** Starts a load with three callers of each kind that writes, and two of each other kind. */
+  /** Starts a load with three callers of each kind that writes, two of each kind that reads the database, and one of each other. */
   startLoad(): Load<RecordedAnswer> {
-    const { activate, contend, heartbeat, telemetry, search, manifest, live, ready } = this;
-    const kinds = [activate, contend, heartbeat, telemetry, search, manifest, live, ready];
-    const load = new Load([...kinds, ...kinds, activate, contend, telemetry]);
+    const { activate, contend, heartbeat, telemetry, search } = this;
+    const kinds = [activate, contend, heartbeat, telemetry, search];
+    // These responses wait for no database. Without a longer pause, most calls during an outage would be of these kinds.
+    const others = [this.manifest, this.live, this.ready].map((send) => async () => {
+      await pause(OTHER_CALLS_PAUSE_MS);
+      return send();
+    });
+    const load = new Load([...kinds, ...kinds, activate, contend, telemetry, ...others]);
     this.#loads.push(load);
     return load;
   }
@@ -234,11 +243,24 @@ export class FaultedService {
     }
   }
 
-  async end(): Promise<void> {
+  /** Releases the machines of the contested licenses, so that machines compete for the limits again. */
+  async releaseContestedMachines(): Promise<void> {
+    await this.sql(
+      `update activation set ended_at = now(), ended_reason = 'released'
+       where ended_at is null and license_id in (select id from license where machines_allowed = $1)`,
+      [MACHINES_ALLOWED],
+    );
+  }
+
+  /** Ends the loads of a test. That of a failed test still runs, and would never end. */
+  async stopLoads(): Promise<void> {
     // A test may have stopped the process.
     this.process.child.kill('SIGCONT');
-    // The load of a failed test still runs, and would never end.
-    await Promise.allSettled(this.#loads.map((load) => load.stop()));
+    await Promise.allSettled(this.#loads.splice(0).map((load) => load.stop()));
+  }
+
+  async end(): Promise<void> {
+    await this.stopLoads();
     await this.process.end('SIGKILL');
   }
 }

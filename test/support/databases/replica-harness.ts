@@ -95,22 +95,33 @@ export class StreamingReplica {
   }
 
   async #waitForCondition(condition: string): Promise<void> {
-    while (!(await this.sql<{ holds: boolean }>(`select ${condition} as holds`))[0]!.holds) await pause(20);
+    // One connection for all attempts, because opening one takes the server longer than the statement.
+    await withClient(this.url, async (client) => {
+      const holds = async () =>
+        (await client.query<{ holds: boolean }>(`select ${condition} as holds`)).rows[0]!.holds;
+      while (!(await holds())) await pause(20);
+    });
   }
 }
 
 /** Executes a statement over a new connection. */
-export async function query<Row extends pg.QueryResultRow>(
+export const query = <Row extends pg.QueryResultRow>(
   url: string,
   text: string,
   values: unknown[] = [],
-): Promise<Row[]> {
+): Promise<Row[]> => withClient(url, async (client) => (await client.query<Row>(text, values)).rows);
+
+/** Opens a connection for some work. */
+export async function withClient<Value>(
+  url: string,
+  work: (client: pg.Client) => Promise<Value>,
+): Promise<Value> {
   const client = new pg.Client(url);
   // If the server goes down meanwhile, the statement itself rejects.
   client.on('error', () => undefined);
   await client.connect();
   try {
-    return (await client.query<Row>(text, values)).rows;
+    return await work(client);
   } finally {
     await client.end();
   }
