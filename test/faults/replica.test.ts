@@ -207,6 +207,8 @@ describe.each([
     await replica.waitUntilCaughtUp();
     const sendHeartbeat = () => timedHeartbeat(activation);
     load = new Load([sendHeartbeat, sendHeartbeat, sendHeartbeat, sendHeartbeat]);
+    // The service notices a fault of the replica, and its end, after seconds.
+    load.pauseMs = 50;
     await load.waitFor(50, () => true);
     await fail();
     await load.waitFor(50, () => true);
