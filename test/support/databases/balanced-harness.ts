@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { MAX_WAIT_MS } from '../until.js';
 import { attemptCall, TcpProxy, type Timed } from './outage-harness.js';
 import { freePort, ServerProcess, startUntilReady } from '../processes/server-process.js';
+import { startWithSample, type SampleLicense } from './sample-license.js';
 
 const CONFIGURATION = fileURLToPath(new URL('../../../deploy/haproxy.cfg', import.meta.url));
 const [, version, major, minor] =
@@ -125,6 +126,7 @@ class TcpForwarder extends TcpProxy implements Proxy {
 /** Instances with one database and one key folder. Each keeps its port when it is restarted. */
 export class Instances {
   readonly processes: ServerProcess[] = [];
+  sample!: SampleLicense;
 
   private constructor(
     readonly ports: readonly number[],
@@ -134,7 +136,9 @@ export class Instances {
   static async start(count: number, settings: Record<string, string>): Promise<Instances> {
     const ports = await Promise.all(Array.from({ length: count }, freePort));
     const instances = new Instances(ports, settings);
-    await Promise.all(ports.map(async (_port, index) => instances.startInstance(index)));
+    // The first one is started until it has created the sample data, which a slow computer may prevent.
+    instances.sample = await startWithSample(settings['DATABASE_URL']!, () => instances.startInstance(0));
+    await Promise.all([...ports.keys()].slice(1).map((index) => instances.startInstance(index)));
     return instances;
   }
 
