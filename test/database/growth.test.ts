@@ -11,14 +11,14 @@ import {
   GROWING_TABLES,
   AUDIT_EVENTS,
   idOf,
-  insertMillionLicenses,
-} from '../support/databases/million-licenses.js';
+  insertManyLicenses,
+} from '../support/databases/many-licenses.js';
 import { Browser } from '../license-portal/harness.js';
 import { signInStaff } from '../support-api/harness.js';
 
 /*
  * The cost of a request does not depend on the number of customers. The test records the statements that the service runs, and
- * explains them in a database with a million licenses: none scans a whole growing table, or reads more than a few pages.
+ * explains them in a database with 400,000 licenses: none scans a whole growing table, or reads more than a few pages.
  * bench/growth/growth.mjs measures the times, up to ten million.
  */
 
@@ -40,7 +40,7 @@ interface Statement {
 
 const service = await Service.start();
 const admin = await signInStaff(service, 'admin');
-await insertMillionLicenses(service.database);
+await insertManyLicenses(service.database);
 const license = await service.issue({ machines_allowed: 1_000 });
 const token: string = (await retryWhileUnavailable(() => service.activate(license))).json.token;
 /** A license with a replaced key. `license_key` is the old key, with which a machine was activated before. */
