@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { LOCKS } from '../../src/database/locks.js';
 import { RetentionHarness } from '../retention/harness.js';
 import { Terminal } from '../support/processes/cli-harness.js';
@@ -13,7 +13,7 @@ const harness = await RetentionHarness.start();
 await harness.disableRollUp();
 const terminal = new Terminal({ DATABASE_URL: harness.databaseUrl });
 /** Telemetry is kept for 24 months: at AS_OF, 9 of 15 rows are due. Of 5 rows in the inbox, 3 are from an earlier day. */
-beforeEach(async () => {
+async function fillTables(): Promise<void> {
   await harness.sql('truncate telemetry_inbox, telemetry, one_time_code, retention_run');
   await harness.receive({ '2024-10-31': 4, '2024-11-20': 5, '2024-11-21': 6 });
   await harness.run('2024-12-01T12:00:00Z');
@@ -21,7 +21,7 @@ beforeEach(async () => {
   await harness.insert('one_time_code', { expires_at: '2026-11-19' });
   // The run above stored a date of 2024 in file_rewrite. By the real clock of the commands these tables would be due for a rewrite.
   await harness.sql('truncate retention_run, file_rewrite');
-});
+}
 
 /** Returns a digest of every row of every table and its physical place. */
 async function digestOfTables(): Promise<string> {
@@ -37,6 +37,7 @@ async function digestOfTables(): Promise<string> {
 
 describe('retention run', () => {
   test('deletes rows at the end of their period, prints the counts and stores them', async () => {
+    await fillTables();
     expect(await terminal.json([...RUN, '--as-of', AS_OF])).toEqual({
       as_of: AS_OF,
       dry_run: false,
@@ -58,6 +59,7 @@ describe('retention run', () => {
   });
 
   test('--dry-run counts the same rows, and changes nothing at all', async () => {
+    await fillTables();
     const before = await digestOfTables();
     expect(await terminal.json([...RUN, '--as-of', AS_OF, '--dry-run'])).toEqual({
       as_of: AS_OF,
@@ -76,6 +78,7 @@ describe('retention run', () => {
   });
 
   test('without --json it prints lines of text', async () => {
+    await fillTables();
     const run = await terminal.run([...RUN, '--as-of', AS_OF, '--dry-run']);
     expect(run).toMatchObject({ code: 0, stderr: '' });
     expect(run.stdout.replaceAll(/ {2,}/g, '  ')).toBe(
@@ -103,6 +106,7 @@ describe('retention run', () => {
   });
 
   test('a table whose rows cannot be deleted is named, with exit code 1', async () => {
+    await fillTables();
     await harness.sql('alter table one_time_code rename to elsewhere');
     const run = await terminal.run([...RUN, '--as-of', AS_OF, '--json']);
     await harness.sql('alter table elsewhere rename to one_time_code');
@@ -146,6 +150,7 @@ describe('a day in the future', () => {
   });
 
   test('is refused in production, and changes nothing', async () => {
+    await fillTables();
     const before = await digestOfTables();
     expect(await terminal.run(future, { env })).toMatchObject({
       code: 1,
@@ -157,16 +162,19 @@ describe('a day in the future', () => {
   });
 
   test('is accepted with --dry-run, also in production', async () => {
+    await fillTables();
     const dryRun = await terminal.run([...future, '--dry-run'], { env });
     expect(dryRun).toMatchObject({ code: 0, json: { dry_run: true, deleted: { telemetry: 20 } } });
   });
 
   test('is the only kind of day that is refused in production: a past day is accepted', async () => {
+    await fillTables();
     const { deleted } = await terminal.json([...RUN, '--as-of', AS_OF], { env });
     expect(deleted).toEqual({ telemetry: 9, one_time_code: 1 });
   });
 
   test('is accepted in development', async () => {
+    await fillTables();
     const run = await terminal.json([...RUN, '--as-of', FUTURE]);
     expect(run).toMatchObject({ telemetry_rows_moved: 5, deleted: { telemetry: 20 } });
     expect(await harness.count('telemetry')).toBe(0);
