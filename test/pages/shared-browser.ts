@@ -17,6 +17,12 @@ const SHARED_PROCESS = ['--renderer-process-limit=1', '--disable-site-isolation-
 /** A worker that gets a signal ends without waiting for its browser, which ends when the pipes to the worker are closed. */
 const NO_SIGNAL_HANDLERS = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false };
 
+/**
+ * A page of a test lives for seconds. Optimizing its code takes longer than the optimized code saves, and no test looks at pixels, so
+ * Chromium gets no memory to draw them.
+ */
+const FOR_SHORT_LIVES = ['--js-flags=--no-turbofan --no-maglev', '--force-gpu-mem-available-mb=0'];
+
 interface Started {
   readonly browser: Browser;
   readonly child: ChildProcess;
@@ -54,7 +60,7 @@ async function start(): Promise<Started> {
     .launch({
       ...options,
       ...NO_SIGNAL_HANDLERS,
-      args: [...args, ...SHARED_PROCESS],
+      args: [...args, ...SHARED_PROCESS, ...FOR_SHORT_LIVES],
       timeout: PAGE_TIMEOUT_MS,
     })
     .finally(() => diagnostics.unsubscribe('child_process', collect));
