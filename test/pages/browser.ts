@@ -83,13 +83,14 @@ const NETWORK_LINE = /^Failed to load resource: (?:net::ERR_|the server responde
 export const LATE_USE_OF_PRELOAD = /was preloaded using link preload but not used within a few seconds/;
 
 /**
- * Makes a page independent of how long a test takes: a message is shown until another one replaces it, nothing is done each minute,
- * and a request has 60 times the time, as in the service (`request-limits.ts`).
+ * Makes a page independent of how long a test takes: a message is shown until another one replaces it, the file that detects
+ * mistyped keys is awaited for longer than two seconds, nothing is done each minute, and a request has 60 times the time, as in the
+ * service (`request-limits.ts`).
  */
 const WITHOUT_TIMERS = `{
   const { setTimeout, setInterval } = window;
   const timeout = AbortSignal.timeout.bind(AbortSignal);
-  window.setTimeout = (run, ms, ...more) => (ms === 7_000 ? 0 : setTimeout(run, ms, ...more));
+  window.setTimeout = (run, ms, ...more) => ([2_000, 7_000].includes(ms) ? 0 : setTimeout(run, ms, ...more));
   window.setInterval = (run, ms, ...more) => (ms === 60_000 ? 0 : setInterval(run, ms, ...more));
   AbortSignal.timeout = (ms) => timeout(60 * ms);
 }`;

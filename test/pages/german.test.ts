@@ -9,7 +9,7 @@ import { sell } from '../erasure/harness.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { FakeClock } from '../support/harness.js';
 import { expectNoEnglish, findEnglishPieces } from './english-text.js';
-import { awaitMistypedCheck, expectTitle, focusWindow, signInByCode, signInByKey } from './portal-browser.js';
+import { expectTitle, focusWindow, signInByCode, signInByKey } from './portal-browser.js';
 import { endRoute } from './routes.js';
 import { startForBrowser } from './service.js';
 import { activateMachine, expectToast, type HolderCredentials } from './steps.js';
@@ -98,7 +98,6 @@ test('a German page describes a refunded license and several licenses in German'
 
 test('the forms of a German page report errors in German', async () => {
   const page = await open();
-  await awaitMistypedCheck(page);
   await page.goto('/portal/');
   await button(page, 'Meine Geräte anzeigen').click();
   await expectGerman(page, page.getByText('Geben Sie Ihren Lizenzschlüssel ein.'));

@@ -65,16 +65,6 @@ export const headline = (page: Page) =>
 export const expectTitle = (page: Page, title: string): Promise<void> =>
   until(async () => (await page.title()) === title).catch(async () => expect(await page.title()).toBe(title));
 
-/**
- * Lets the page wait for the file that detects mistyped keys as long as it takes, instead of two seconds. This applies to the
- * documents that the page loads from now on.
- */
-export const awaitMistypedCheck = (page: Page) =>
-  page.addInitScript(`{
-    const { setTimeout } = window;
-    window.setTimeout = (run, ms, ...more) => (ms === 2_000 ? 0 : setTimeout(run, ms, ...more));
-  }`);
-
 /** Triggers the event by which the page notices that a person has returned to it. */
 export const focusWindow = (page: Page) => page.evaluate('dispatchEvent(new Event("focus"))');
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { codeAfter } from '../license-portal/harness.js';
-import { awaitMistypedCheck, expectTitle, headline, openByKey } from './portal-browser.js';
+import { expectTitle, headline, openByKey } from './portal-browser.js';
 import { endRoute, holdNextAnswer } from './routes.js';
 import { activateMachine, expectFocus, expectAnnounced, expectText, tabTo } from './steps.js';
 import { startForBrowser } from './service.js';
@@ -16,9 +16,7 @@ const code = (page: Page) => page.getByLabel('Code', { exact: true });
 const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
 
 async function open(): Promise<Page> {
-  const page = await browser.openPage(origin);
-  await awaitMistypedCheck(page);
-  await page.goto('/portal/');
+  const page = await browser.openPage(origin, { path: '/portal/' });
   await key(page).waitFor();
   return page;
 }
