@@ -41,16 +41,15 @@ async function expectVisible(page: Page, selectors: readonly string[]): Promise<
 const inForcedColours = (page: Page, colorScheme: 'light' | 'dark') =>
   page.emulateMedia({ forcedColors: 'active', colorScheme });
 
-test.each(['light', 'dark'] as const)(
-  'in forced colours (%s) the used and the free places of a license are visible and differ',
-  async (scheme) => {
-    for (const [machines_allowed, used, free] of [
-      [2, '.places > .used', '.places > .free'],
-      [20, '.places.bar .used', '.places.bar .free'],
-    ] as const) {
-      const license = await service.issue({ email: `${randomUUID()}@example.com`, machines_allowed });
-      await activateMachine(service, license, 'Studio Mac');
-      const page = await openByKey(browser, origin, license);
+test('in forced colours the used and the free places of a license are visible and differ', async () => {
+  for (const [machines_allowed, used, free] of [
+    [2, '.places > .used', '.places > .free'],
+    [20, '.places.bar .used', '.places.bar .free'],
+  ] as const) {
+    const license = await service.issue({ email: `${randomUUID()}@example.com`, machines_allowed });
+    await activateMachine(service, license, 'Studio Mac');
+    const page = await openByKey(browser, origin, license);
+    for (const scheme of ['light', 'dark'] as const) {
       await inForcedColours(page, scheme);
       const [usedColours, freeColours] = await expectVisible(page, [used, free]);
       expect(usedColours).not.toBe(freeColours);
@@ -58,8 +57,8 @@ test.each(['light', 'dark'] as const)(
       // Each colour begins with `rgb`.
       expect(usedColours!.split(/ (?=r)/)).toContain(textColour);
     }
-  },
-);
+  }
+});
 
 test('in forced colours the bars, marks and lines of the fleet view are visible', async () => {
   const fleet = await Fleet.of(service);

@@ -106,14 +106,6 @@ describe.each(PAGES)('%s', (path) => {
     }
   });
 
-  test('opens in the browser without an error, and has one main heading', async () => {
-    const page = await browser.openPage(origin, { path });
-    await page.getByRole('heading', { level: 1 }).waitFor();
-    expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
-    // The text `This page takes a long time to load.` is gone.
-    expect(await page.locator('.late').count()).toBe(0);
-  });
-
   test('says that it is not loaded yet if its script cannot be loaded', async () => {
     const page = await browser.openPage(origin);
     await page.route('**/assets/*.js', (route) => route.abort());
@@ -125,7 +117,7 @@ describe.each(PAGES)('%s', (path) => {
     await text.waitFor();
   });
 
-  test('uses what it preloads, and requests it once', async () => {
+  test('opens in the browser without an error, has one main heading, and uses what it preloads, which it requests once', async () => {
     const requests: (string | undefined)[] = [];
     const page = await browser.openPage(origin);
     await page.addInitScript(`{
@@ -138,6 +130,9 @@ describe.each(PAGES)('%s', (path) => {
       .on('request', ({ url }: IncomingMessage) => requests.push(new URL(url!, origin).href));
     await page.goto(path);
     await page.getByRole('heading', { level: 1 }).waitFor();
+    expect(await page.getByRole('heading', { level: 1 }).count()).toBe(1);
+    // The text `This page takes a long time to load.` is gone.
+    expect(await page.locator('.late').count()).toBe(0);
     const preloads = 'link[rel=preload]';
     const urls = (await page.evaluate(
       `[...document.querySelectorAll('${preloads}')].map(({ href }) => href)`,
