@@ -149,7 +149,7 @@ test('without a self-release left, by keyboard and in German: after support decl
     const firstUrl = application.releaseUrl;
     await page.goto(firstUrl);
     await page.getByRole('heading', { name: 'Alle Geräte Ihrer Lizenz sind in Verwendung' }).waitFor();
-    await browser.expectAccessibleLayout(page);
+    await browser.expectLayout(page);
     const code = await codeAfter(service, license.email, () => press('Code per E-Mail senden'));
     await expectFocus(page.getByLabel('Code', { exact: true }));
     await page.keyboard.type(code);
@@ -162,7 +162,7 @@ test('without a self-release left, by keyboard and in German: after support decl
     expect(application.releaseUrl).not.toBe(firstUrl);
     await page.goto(application.releaseUrl);
     await expectText(page, '„Bitte rufen Sie uns an.“');
-    await browser.expectAccessibleLayout(page);
+    await browser.expectLayout(page);
     await askSupport('Das habe ich getan.');
     await decideRequest(license.activation_id, 'release', 'Defekt.');
     await application.untilRunning();
@@ -370,7 +370,7 @@ test('the link names the machine that waits, also one without a label or with a 
   expect(await waiting.textContent()).toBe(
     `Waiting for a free place: \u202e${'W'.repeat(199)} (version 1.0)`,
   );
-  await browser.expectAccessibleLayout(page);
+  await browser.expectLayout(page);
   forged.set('version', 'call 555');
   await open(`/portal/#${forged}`);
   await page.getByRole('button', { name: 'Mail me a code' }).click();

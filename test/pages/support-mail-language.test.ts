@@ -60,7 +60,7 @@ test('the dialog shows the mail in the language of each request, and in MAIL_LAN
     ['For 2 machines, the mail to the holder says, in German', 'de'],
     ['For 1 machine, the mail to the holder says, in Japanese', 'ja'],
   ]);
-  await browser.expectAccessibleLayout(page);
+  await browser.expectLayout(page);
   await page.keyboard.press('Escape');
 
   // The release of the machine decides its request, too.
