@@ -18,7 +18,7 @@ const SHARED_PROCESS = ['--renderer-process-limit=1', '--disable-site-isolation-
 const NO_SIGNAL_HANDLERS = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false };
 
 /**
- * A page of a test lives for seconds. Optimizing its code takes longer than the optimized code saves, and no test looks at pixels, so
+ * A page of a test lives for seconds. Optimizing its code takes longer than the optimized code saves. No test looks at pixels, so
  * Chromium gets no memory to draw them.
  */
 const FOR_SHORT_LIVES = ['--js-flags=--no-turbofan --no-maglev', '--force-gpu-mem-available-mb=0'];
