@@ -1,6 +1,5 @@
-import { spawnSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
-import { CLI, Terminal } from '../support/processes/cli-harness.js';
+import { Terminal } from '../support/processes/cli-harness.js';
 import { testWith } from '../support/processes/test-with.js';
 import { createDatabase } from '../support/harness.js';
 
@@ -61,21 +60,11 @@ test.each([
 testWith('script').each([[[]], [['-']]])(
   'at a terminal `license show` asks for the key without echo, with the arguments %j',
   (args) => {
-    const command = [process.execPath, CLI, 'license', 'show', ...args].join(' ');
-    const { status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
-      cwd: terminal.dir,
-      env: {
-        PATH: process.env['PATH'],
-        NODE_ENV: 'development',
-        DATA_DIR: terminal.file('data'),
-        DATABASE_URL: database.url,
-      },
-      input: `${license.license_key}\r`,
-      encoding: 'utf8',
+    const { code, shown } = terminal.runInTerminal(['license', 'show', ...args], {
+      question: 'License id',
+      typed: `${license.license_key}\r`,
     });
-    // The terminal itself echoes the input that it gets before the question.
-    const shown = stdout.slice(stdout.indexOf('License id'));
-    expect([status, shown]).toEqual([
+    expect([code, shown]).toEqual([
       0,
       expect.stringMatching(/^License id, key, transaction or e-mail address: \r?\nLicense +/),
     ]);

@@ -1,9 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { DAY_MS } from '../../src/core/clock.js';
-import { CLI, Terminal } from '../support/processes/cli-harness.js';
+import { Terminal } from '../support/processes/cli-harness.js';
 import { testWith } from '../support/processes/test-with.js';
 import { createDatabase, connect, type TestDatabase } from '../support/harness.js';
 import { schemaViolations } from '../support/http/openapi.js';
@@ -236,19 +235,11 @@ test('request reads the address from standard input, so that neither the history
 });
 
 testWith('script')('at a terminal, request asks for the address', async () => {
-  const command = [process.execPath, CLI, 'erasure', 'request', '--reason', 'letter'].join(' ');
-  const { status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
-    cwd: terminal.dir,
-    env: {
-      PATH: process.env['PATH'],
-      NODE_ENV: 'development',
-      DATA_DIR: terminal.file('data'),
-      DATABASE_URL: database.url,
-    },
-    input: 'lise@example.com\n',
-    encoding: 'utf8',
+  const { code, shown } = terminal.runInTerminal(['erasure', 'request', '--reason', 'letter'], {
+    question: 'E-mail address: ',
+    typed: 'lise@example.com\n',
   });
-  expect([status, stdout]).toEqual([0, expect.stringContaining('E-mail address: ')]);
+  expect([code, shown]).toEqual([0, expect.stringMatching(/^E-mail address: /)]);
   expect(await rows("select id from erasure_request where email = 'lise@example.com'")).toHaveLength(1);
 });
 

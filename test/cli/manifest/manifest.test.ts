@@ -6,7 +6,6 @@ import { manifestBytes, parseSigned, signManifest } from '../../../src/keys/mani
 import { WEAK_PASSPHRASE } from '../../../src/cli/terminal/passphrase-strength.js';
 import {
   WITHOUT_SERVER,
-  CLI,
   UNREACHABLE_URL,
   PASSPHRASE,
   Publisher,
@@ -79,14 +78,13 @@ describe('keygen', () => {
   });
 
   testWith('script')('asks for the passphrase twice at a terminal, without echo', () => {
-    const command = `${process.execPath} ${CLI} manifest keygen --out typed.pem`;
-    const { status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
-      cwd: publisher.dir,
-      input: `${PASSPHRASE}\r${PASSPHRASE}\r`,
-      encoding: 'utf8',
+    const { code, shown } = publisher.runInTerminal(['manifest', 'keygen', '--out', 'typed.pem'], {
+      question: 'Passphrase of',
+      typed: `${PASSPHRASE}\r${PASSPHRASE}\r`,
+      env: WITHOUT_SERVER,
     });
-    expect(status).toBe(0);
-    expect(stdout.replaceAll('\r', '').replace(/^(.*\n)?Passphrase/s, 'Passphrase')).toMatch(
+    expect(code).toBe(0);
+    expect(shown.replaceAll('\r', '')).toMatch(
       /^Passphrase of the new key: \nRepeat the passphrase: \nPrivate key  .*typed\.pem \(encrypted\)\n/,
     );
   });

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
@@ -24,13 +23,6 @@ import { expectVerifiedByOpenssl } from '../../manifest/openssl-verification.js'
 const OTHER_PASSPHRASE = 'battery staple';
 
 const publisher = await Publisher.at(UNREACHABLE_URL);
-/** The environment of a command that a shell starts. */
-const ENVIRONMENT = {
-  PATH: process.env['PATH'],
-  DATA_DIR: '/nonexistent',
-  PUBLIC_URL: UNREACHABLE_URL,
-  MANIFEST_PUBLIC_KEYS: publisher.publicKeyOfOne,
-};
 /** The public half of `other.pem`. */
 const other = publisher.writeEncryptedKey('other.pem', OTHER_PASSPHRASE);
 
@@ -144,17 +136,13 @@ testWith('script')(
     writeFileSync(publisher.file('Large.dmg'), Buffer.alloc(4 << 20));
     const image = ['--dmg', 'Large.dmg', '--version', '1.0', '--url', 'https://dl.example.com/a', '--first'];
     const keys = ['--key', 'one.pem', '--key', 'other.pem', '--out', 'typed.json'];
-    const command = [process.execPath, CLI, 'manifest', 'sign', ...image, ...keys].join(' ');
-    const { status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
-      cwd: publisher.dir,
-      env: ENVIRONMENT,
-      // MANIFEST_PUBLIC_KEYS lacks other.pem, and the file has only zeros, so it is no disk image: the last two lines confirm this.
-      input: `${PASSPHRASE}\r${OTHER_PASSPHRASE}\rother.pem\r1.0\r`,
-      encoding: 'utf8',
+    // MANIFEST_PUBLIC_KEYS lacks other.pem, and the file has only zeros, so it is no disk image: the last two lines confirm this.
+    const { code, shown } = publisher.runInTerminal(['manifest', 'sign', ...image, ...keys], {
+      question: 'Passphrase of',
+      typed: `${PASSPHRASE}\r${OTHER_PASSPHRASE}\rother.pem\r1.0\r`,
+      env: { ...WITHOUT_SERVER, MANIFEST_PUBLIC_KEYS: publisher.publicKeyOfOne },
     });
-    expect(status).toBe(0);
-    // The terminal itself echoes the input that it gets before the question.
-    const shown = stdout.slice(stdout.indexOf('Passphrase of'));
+    expect(code).toBe(0);
     // The image has 4 MiB. The bar is drawn after each MiB, and removed after the last.
     const bar = (percent: number) =>
       `\rLarge.dmg  ${'━'.repeat(Math.floor(percent * 0.3)).padEnd(30)} ${String(percent).padStart(3)} %`;

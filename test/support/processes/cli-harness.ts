@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -92,6 +92,25 @@ export class Terminal {
     input?.end(fd3 ?? '');
     const [stdout, stderr, code] = await Promise.all([buffer(child.stdout!), text(child.stderr!), ended]);
     return runOf(code, stdout, stderr);
+  }
+
+  /**
+   * Runs a command in a terminal, which the program `script` makes (`testWith`).
+   * @param question the beginning of the first question @param typed what the person types
+   * @returns what the terminal shows from the question on; before it, the terminal itself shows what was typed too early
+   */
+  runInTerminal(
+    args: readonly string[],
+    { question, typed, env }: { question: string; typed: string; env?: RunOptions['env'] },
+  ): { code: number | null; shown: string } {
+    const command = [process.execPath, CLI, ...args].join(' ');
+    const { status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
+      cwd: this.dir,
+      env: this.settings(env),
+      input: typed,
+      encoding: 'utf8',
+    });
+    return { code: status, shown: stdout.slice(stdout.indexOf(question)) };
   }
 
   private settings(env: RunOptions['env'] = {}): Record<string, string> {
