@@ -26,7 +26,7 @@ import { TelemetryModule } from './telemetry/telemetry.module.js';
 
 /** What `AppModule` needs from the program that starts it. */
 interface AppOptions extends CoreOptions {
-  /** The URL of the database, also if it is the embedded one. */
+  /** DATABASE_URL, or without it the URL of the embedded database in DATA_DIR. */
   readonly databaseUrl: string;
 }
 

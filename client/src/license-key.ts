@@ -5,8 +5,9 @@ const SEPARATORS = /[\s\p{Cf}\p{S}ーｰ]|(?!_)\p{P}/gu;
 const FULL_WIDTH = /[０-９Ａ-Ｚａ-ｚ＿]/g;
 const WITH_UNDERSCORE = /^([A-Z0-9]{2,12})_((?:[A-Z0-9]_?){16})$/i;
 const WITHOUT_UNDERSCORE = /^([A-Z0-9]{2,12})?([A-Z0-9]{16})$/i;
-// One character of a word. Japanese, Chinese and Korean write a key without a space beside it; `scx` also has the marks that their
-// scripts share, such as the half-width voiced sound mark. NUL counts as such a character, so that a key beside it is not read.
+// A character that makes a key beside it a part of a longer word. Japanese, Chinese and Korean letters are left out, because these
+// languages write a key without a space beside it. `scx` also has the marks that their scripts share, such as the half-width voiced
+// sound mark. NUL is included, because the service refuses each text that has one.
 const WORD_CHARACTER = String.raw`(?![\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}])[\p{L}\p{N}_\0]`;
 // A key between words. It has its prefix and underscore. After a dash a line may end, and a quoted line begins with `>`.
 const KEY_IN_TEXT = new RegExp(
@@ -14,7 +15,7 @@ const KEY_IN_TEXT = new RegExp(
     `(?:(?:[\\p{Pd}−ーｰ_][\\s>]{0,9})?[A-Za-z0-9]{4}){3}(?!\\p{Pd}?${WORD_CHARACTER})`,
   'gu',
 );
-// Such as `Key `, `KEY:`, `1) `, or any words before a prefix with its underscore.
+// What precedes a key: a label such as `Key `, `KEY:` or `1) `, or any words before a prefix with its underscore.
 const LABEL = /^.*(?:[:：)]\s|(?:key|schlüssel|clé|キー)[\s:：]|\s(?=[A-Za-z0-9]{2,12}_))/is;
 const MAX_TYPED_LENGTH = 2_000;
 const DETAIL = 'must have the shape PREFIX_XXXX-XXXX-XXXX-XXXX';

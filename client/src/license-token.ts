@@ -28,7 +28,7 @@ export interface TokenReading {
   offline_until: string;
 }
 
-/** The longest time between the issue of a token and a restart without the network, whatever the file says. */
+/** The longest time from the issue of a token to a restart without the network, whatever `offline_until` the state file has. */
 const MAX_OFFLINE_SECONDS = 7 * 86_400;
 /** The end of the year 9999: no later time has an RFC 3339 form. */
 const MAX_TIME_SECONDS = 253_402_300_799;
@@ -38,8 +38,8 @@ const SIGNATURE = /^[A-Za-z0-9_-]{85}[AQgw]$/;
 
 /**
  * Reads the token of a stored license, a compact JWS. Never throws.
- * @param tokenKeys the token keys shipped with the application. If there are any, a token of another format or with a
- * wrong signature is not believable. A token with an unknown `kid` is believable if its `exp` is after its `iat`, by at most
+ * @param tokenKeys the token keys shipped with the application. If there are any, a token that has no readable claims or `kid`, or
+ * a wrong signature, is not believable. A token with an unknown `kid` is believable if its `exp` is after its `iat`, by at most
  * 7 days, because the service may have rotated its keys.
  */
 export function readToken(

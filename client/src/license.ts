@@ -103,7 +103,7 @@ export class License {
     if (outcome.kind === 'no_answer') log(`heartbeat not confirmed: ${outcome.reason}`);
     if (outcome.kind === 'problem') log(`heartbeat answered with ${logText(outcome.problem)}`);
     // A crash signature is sent with one heartbeat. After `fix` it is deleted too, because it would be refused again. The write is
-    // not awaited: the computer may sleep meanwhile, and a confirmation must correct the clock before that.
+    // not awaited: `SeenTime.confirm` compares the clocks, and a computer that sleeps before that would make the difference wrong.
     const isDelivered = outcome.kind === 'confirmed' || actionOf(outcome) === 'fix';
     if (telemetry && isDelivered && crash && crash === store.state.crash) void store.save({ crash: null });
     return outcome;
@@ -171,7 +171,7 @@ export class License {
     this.#status = stoppedBy(problem);
   }
 
-  /** The license, machine and version that are stored with a stop of this license. */
+  /** The license, and this machine and version: stored with a new stop, and compared with those of a stored stop. */
   async #refused({ license_key }: StoredLicense): Promise<Refused> {
     const { tokens, app_version } = this.#dependencies;
     return { license_key, mch: await tokens.thisMachine(), app_version };

@@ -64,8 +64,8 @@ export function emptyState(): State {
 type Names = ReadonlySet<keyof State>;
 
 /**
- * Returns the stored state with the members that this process has changed, without outdated ones. Sequences are combined by
- * `highestOf`.
+ * Returns the stored state with the members that this process has changed, except those of `outdatedMembers`. Sequences are
+ * combined by `highestOf`.
  * @param late the changed members whose write failed before
  */
 export function withChanges(stored: State, state: State, changed: Names, late: Names): State {
@@ -78,8 +78,9 @@ export function withChanges(stored: State, state: State, changed: Names, late: N
 }
 
 /**
- * If another process was confirmed after this one, its confirmation has corrected the clock values, and ended a stop whose write
- * failed. Only what this process has received now is newer.
+ * Returns the members whose stored values are newer than those of this process. If another process was confirmed later, that
+ * confirmation has also corrected the clock values, and ended a stop whose write failed here. Only a license or a stop that this
+ * process has received since its last write (`isNew`) is newer than that confirmation.
  */
 function outdatedMembers(
   stored: State,
@@ -116,7 +117,10 @@ export function parseState(text: string): State | undefined {
   };
 }
 
-/** Whether a value is the text of a token. The service refuses a request with any other value, also a request to replace it. */
+/**
+ * Whether a value is the text of a token. The service answers a heartbeat with any other value with `fix`, never with `reactivate`,
+ * so the value would never be replaced.
+ */
 export function isToken(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= MAX_TOKEN_LENGTH;
 }

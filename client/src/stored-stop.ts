@@ -19,6 +19,6 @@ export function appliesTo(stop: StoredStop, { license_key, mch, app_version }: R
     typeof stored === 'string' && stored !== '' && own !== undefined && stored !== own;
   if (isOther(stop.license_key, license_key)) return false;
   if (OF_ONE_MACHINE.includes(stop.code)) return !isOther(stop.mch, mch);
-  // An earlier client stored no version. The application that contained it was an earlier version than this one.
+  // An earlier client stored no version. It was part of an earlier version of the application, so its stop does not apply.
   return stop.code !== 'version_not_covered' || stop.app_version === app_version;
 }

@@ -6,8 +6,8 @@ import { basename, dirname, join } from 'node:path';
 const MAX_WRITE_MS = 3_600_000;
 
 /**
- * A new path at which this process writes a new version of a file, before it is renamed. It is random too, because processes in two
- * containers, or on two computers, may have one id.
+ * A new path at which this process writes a new version of a file, before it is renamed. It has the process id and random hex
+ * digits, because processes in two containers, or on two computers, may have the same id.
  */
 export function temporaryOf(file: string): string {
   return `${file}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`;

@@ -35,7 +35,7 @@ interface Received {
 /** The result of a call without a complete and valid response. */
 export interface NoAnswer extends Received {
   kind: 'no_answer';
-  /** A fixed text (that of `invalidAnswer` also has the status), or an error code of the system; never received text. */
+  /** A fixed text (with the status, if `answers.ts` refused the response), or an error code of the system; never received text. */
   reason: string;
 }
 

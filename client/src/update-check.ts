@@ -18,8 +18,8 @@ export interface UpdateDependencies {
   log(message: string): void;
 }
 
-/** The reasons after which a text is not kept. */
-const UNSIGNED: readonly NoUpdateReason[] = ['malformed', 'untrusted'];
+/** A text that fails with one of these reasons is not kept in the cache. */
+const NOT_CACHED: readonly NoUpdateReason[] = ['malformed', 'untrusted'];
 
 /** Fetches the manifest and checks it. Any failure is "no update available" (docs/keys.md#manifests). */
 export class UpdateChecker {
@@ -48,8 +48,8 @@ export class UpdateChecker {
     const check: UpdateCheck =
       text === undefined ? { available: false, reason: failureOf(answer) } : await this.#checkManifest(text);
     if (check.available) return check;
-    // It may be a cut text with the etag of the whole manifest, for which each later answer would be a 304.
-    if (UNSIGNED.includes(check.reason)) this.#cached = undefined;
+    // The text may be cut but have the etag of the whole manifest. If it stayed in the cache, each later answer would be a 304.
+    if (NOT_CACHED.includes(check.reason)) this.#cached = undefined;
     this.#logReason(check.reason);
     return check;
   }
@@ -62,7 +62,7 @@ export class UpdateChecker {
     const running = { product, app_version, license_expires_at, now: now() };
     const { check, sequences } = checkManifest(text, trusted, store.state.sequences, running);
     if (sequences !== store.state.sequences) await store.save({ sequences });
-    // The stored state may have a higher sequence, and a license.
+    // The state that could not be read may have a higher sequence, which rules this manifest out, or a license that covers more.
     const isUndecided = store.isUnread && (check.available || check.reason === 'not_covered');
     return isUndecided ? { available: false, reason: 'state_unreadable' } : check;
   }

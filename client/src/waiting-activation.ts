@@ -26,8 +26,8 @@ export class WaitingActivation {
   }
 
   /**
-   * Activates for a click on Activate. It reads the key as typed, and sends its canonical text. It replaces an
-   * activation that is repeated.
+   * Activates for a click on Activate. It reads the key as typed, and sends its canonical text. It ends the repetition of an
+   * earlier activation.
    * @throws the error of `activate`, or a LicenseProblem for a text that is no license key, for which no request is sent
    */
   async start(typed: Activation): Promise<Status> {
@@ -70,7 +70,7 @@ export class WaitingActivation {
 
 const isAtLimit = (error: unknown) => error instanceof LicenseProblem && error.is('machine_limit_reached');
 
-/** Delay until the repetition after this error; undefined if only another click activates. */
+/** Delay until the repetition after this error; undefined if the activation is not repeated. */
 function repeatAfterMs(error: unknown): number | undefined {
   if (!(error instanceof LicenseProblem || error instanceof ServiceUnreachable)) return undefined;
   const { ACTIVATION_REPEAT_INTERVAL_MS: interval, ACTIVATION_REPEAT_DURATION_MS: longest } = schedule;

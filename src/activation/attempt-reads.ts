@@ -7,8 +7,8 @@ import { LicenseKeys } from '../keys/license-keys.js';
 import type { ActivateRequest } from './activation.dto.js';
 import type { ActivationAttempt } from './activation-attempt.js';
 
-// Each query below adds the join of `a`, the active activation of the machine. `revision` changes with each change of the license
-// or of its purchase.
+// Each query below adds the join of `a`, the active activation of the machine. `revision` identifies the versions of the
+// two rows, so each write to the license or its purchase changes it. It is not the revision of docs/glossary.md.
 const SELECT_ATTEMPT = `
   select l.id as license_id, l.machines_allowed, l.expires_at, l.on_expiry, l.staff_status, p.state as purchase_state,
          a.id as activation_id, a.activated_at, a.hostname_hint, concat(l.xmin, ' ', p.xmin) as revision
@@ -38,8 +38,9 @@ export const FIND_BY_KEY = {
 
 // Finds the license of an active machine that still sends the key and e-mail with which it was activated, although the
 // license has another key or e-mail since, or lost its e-mail in a restore (docs/decisions/0028). A former e-mail is
-// not stored, so after such a change the query accepts any e-mail. The query starts with the machine, so that for a
-// machine without an activation an unknown key and a wrong e-mail take the same time.
+// not stored, so after such a change the query accepts any e-mail. PostgreSQL finds the machine first (by
+// `activation_active_machine`), so that for a machine without an activation an unknown key and a wrong e-mail take the
+// same time.
 const FIND_BY_MACHINE = {
   name: 'find activation by machine',
   text: countMachines(`${SELECT_ATTEMPT}
@@ -50,7 +51,7 @@ const FIND_BY_MACHINE = {
            where license_id = l.id and key_hash = $1 and replaced_at >= a.activated_at))`),
 };
 
-/** An attempt, with the revision that the license had at the time of the read. */
+/** An attempt, with the versions of the rows of the license and its purchase at the time of the read. */
 export type FoundAttempt = ActivationAttempt & { readonly revision: string };
 
 type HashedCredentials = readonly [keyHash: Buffer, email: string, machineId: Buffer];

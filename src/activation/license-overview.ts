@@ -10,7 +10,7 @@ import { sinceCurrentHolder } from '../licenses/former-holder.js';
 export interface LicenseQuery {
   readonly id?: string;
   readonly ids?: readonly string[];
-  /** The hashes of a key that was typed. */
+  /** The hashes of a typed text, as a license key and as a previous key. */
   readonly key?: TypedKeyHashes;
   readonly email?: string;
   readonly transaction_id?: string;
@@ -27,8 +27,8 @@ const CONDITIONS: Readonly<Record<keyof LicenseQuery, string>> = {
 };
 
 /**
- * The columns of a `LicenseRow`; the license has the alias `l`. The purchase is read by a subquery, because the planner
- * would read all purchases for a join: it has no statistics of e-mail addresses (docs/decisions/0009).
+ * The columns of a `LicenseRow`; the license has the alias `l`. The purchase is read by a subquery: the planner
+ * has no statistics of e-mail addresses (docs/decisions/0009), so for a join it would expect many licenses and read all purchases.
  */
 export const LICENSE_COLUMNS = `
   l.id, l.key_hint, l.previous_key_hint, l.email, l.staff_status, l.expires_at, l.on_expiry, l.machines_allowed, l.created_at,

@@ -2,7 +2,8 @@ import { constants } from 'node:os';
 import { exitOnUncaught } from '../core/uncaught-errors.js';
 
 /**
- * Ends the process of a command as other programs end: with the status of a signal, also when the reader of its output has ended.
+ * Ends the process of a command on a signal or when the reader of its output has ended, with the status that shells give to the
+ * signal (128 and its number), and on an uncaught error with 1.
  * @param report logs an uncaught error
  */
 export function endOnProcessEvents(report: (error: unknown) => Promise<void>): void {

@@ -28,7 +28,7 @@ export class BufferedOutput {
   #used = 0;
   /** Full blocks, which wait for the write in progress. */
   readonly #full: Buffer[] = [];
-  /** A written block, which is used again. */
+  /** A written block, which is used again. A block is the whole of its `ArrayBuffer`, because `allocUnsafeSlow` uses no pool. */
   #reusable: Buffer | undefined;
   #writeInProgress: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -67,7 +67,8 @@ export class BufferedOutput {
     this.#writeInProgress = this.#send(lines).finally(() => {
       this.#writeInProgress = undefined;
       if (lines.buffer.byteLength === BLOCK_BYTES) this.#reusable = Buffer.from(lines.buffer);
-      // Lines that were added during the write wait for their timer. Without a timer, `flush` was already called for them.
+      // Lines that were added during the write wait for their timer. No timer means that there are none, or that `flush` was called
+      // for them and returned because of this write.
       if (this.#full.length > 0 || !this.#timer) this.flush();
     });
   }

@@ -13,8 +13,8 @@ export class Clock {
   /** The accepted offset of the wall clock from the monotonic clock. */
   #acceptedMs: number | undefined;
   /**
-   * The first observation of the present offset. Later offsets that differ from it by less than an hour count as the same one.
-   * It is accepted when it has lasted for long enough (`hasJumpedAhead`).
+   * The present offset, as first observed. Only an offset that differs from it by more than an hour replaces it.
+   * When it has lasted for long enough, the offset is accepted (`hasJumpedAhead`).
    */
   #candidate: Offset | undefined;
 
@@ -75,7 +75,7 @@ export function rfc3339OrNull(time: Date | null): string | null {
 export type TimesAsText<Row> = { readonly [Name in keyof Row]: TimeAsText<Row[Name]> };
 type TimeAsText<Value> = Value extends Date ? string : Value;
 
-/** The row of which `timesAsText` makes an object of a response. @template Times the names of its times */
+/** The row that `timesAsText` turns into a `View`: the members `Times` are dates, and null where the view may be null. */
 export type RowOf<View, Times extends keyof View> = Omit<View, Times> & {
   readonly [Name in Times]: Date | Extract<View[Name], null>;
 };

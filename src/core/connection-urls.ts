@@ -69,7 +69,7 @@ export function smtpUrl(setting: string, text: string): string {
 /**
  * Refuses a URL whose user name or password has a character that must be escaped. The URL standard reads the text up to the last
  * `@` before the first `/`, `?` or `#` as the user name and password: of `smtp://user:pa@ss/word@host` the host would be `ss`.
- * Therefore a later `@` is refused too, also in a query.
+ * Therefore an `@` after this character is refused too, also in a query.
  */
 function refuseUnescaped(setting: string, text: string): void {
   const [, authority = '', rest = ''] = /^[^:]*:\/\/([^/?#]*)(.*)$/s.exec(text) ?? [];
@@ -88,7 +88,8 @@ function refuseUnescaped(setting: string, text: string): void {
 /**
  * Returns the URL of a database with the sslmode that is used (docs/decisions/0029). TLS with a verified certificate is the
  * default unless all hosts are on this machine. All connections use the returned URL.
- * @param setting its name @param url the value of the setting @param hosts all hosts of the value @throws ConfigError
+ * @param setting the name of the setting @param url its value, with the first host alone @param hosts all its hosts
+ * @throws ConfigError
  */
 function databaseUrlWithTls(setting: string, url: URL, hosts: readonly string[]): string {
   const { searchParams } = url;

@@ -15,7 +15,7 @@ export function tryKernelLock(file: string): (() => void) | null {
   createIfMissing(file);
   const lock = new DatabaseSync(file);
   try {
-    // Node refuses the mode `off`, and then SQLite would write a journal beside the file, which fails on a full disk.
+    // In the default mode SQLite would write a journal beside the file, which fails on a full disk. Node refuses to disable it.
     lock.exec('pragma journal_mode = memory; begin exclusive');
     // If SQLite may not write the file, it opens it read-only, and its exclusive lock then excludes no process. The check does not
     // open the file, because closing it again would release the locks of this process.

@@ -82,7 +82,7 @@ export class AppLogger implements LoggerService {
     this.destination.flush?.();
   }
 
-  /** Logs an error that ends the process, at every log level, with its `errorFields`. */
+  /** Logs an error that ends the process, with its `errorFields`, whatever LOG_LEVEL is. */
   fatalError(event: string, error: unknown): void {
     this.#pino.fatal(errorFields(error), event);
     this.destination.flush?.();

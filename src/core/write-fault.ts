@@ -17,7 +17,7 @@ export async function findWriteFault(path: string, kind: 'file' | 'folder'): Pro
     const { R_OK, W_OK, X_OK } = constants;
     // Without X_OK no file of a folder can be opened or created.
     await access(target, isFolder ? R_OK | W_OK | X_OK : R_OK | W_OK);
-    // Above a path that does not exist yet, there must be a folder.
+    // An existing path must be of this kind. Above one that does not exist yet, there must be a folder.
     if (isFolder === (kind === 'folder' || target !== path)) return undefined;
     return { target, code: isFolder ? 'EISDIR' : 'ENOTDIR' };
   } catch (error) {

@@ -89,6 +89,7 @@ export const roleError = (code: typeof INSUFFICIENT_PRIVILEGE | typeof NO_SCHEMA
 function refusal(text: string, databaseUrl: string, setting: DatabaseSetting, cause?: Error): ConfigError {
   // All hosts have the same role, password and database.
   const url = new URL(hostUrls(databaseUrl)[0]!);
+  // Without a name in the URL, a sentence has "the role of the system user" or "database of the role".
   const parts: Record<string, string> = {
     address: databaseAddress(databaseUrl),
     setting,

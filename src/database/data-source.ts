@@ -51,9 +51,9 @@ const RESERVED_PARAMETERS = [
 ];
 
 /**
- * Removes the reserved parameters from a URL.
- * @returns the remaining URL, of the first host if there are several, and the settings of its pools. Their member `options` has the
- *   options of the URL, then the session settings, because PostgreSQL applies the later of two values
+ * Separates a database URL into a URL without the reserved parameters and the settings of a pool.
+ * @returns `url` with the first host alone; in `pool`, `hosts` has all hosts if there are several, and `options` has the options of
+ *   the URL before the session settings, because PostgreSQL applies the later of two values
  */
 function addressAndOptions(url: string, sessionSettings: string, wanted: WantedRole = 'primary') {
   const address = new URL(hostUrls(url)[0]!);

@@ -31,7 +31,7 @@ export class DeadlineClient extends SearchingClient {
     return REQUEST_TIMEOUTS_MS.silence;
   }
 
-  // The signature covers all overloads of pg, because the arguments are passed on unchanged.
+  // The arguments are passed on unchanged. The return type `never` is compatible with all overloads of pg.
   override query(...query: unknown[]): never {
     this.#socket.setTimeout(this.silenceMs);
     return (super.query as (...query: unknown[]) => never)(...query);

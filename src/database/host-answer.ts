@@ -16,8 +16,8 @@ export interface HostAnswer {
 }
 
 // A new primary writes its timeline into the control file only with its next checkpoint, so the timeline is read from the name of
-// a WAL segment. A standby cannot name a segment. Its control file has the timeline a few minutes after the standby began to follow
-// it.
+// a WAL segment. A standby cannot name a segment, so its control file is read, which has a new timeline only some minutes after the
+// standby began to follow this timeline.
 export const TIMELINE_OF_STANDBY = `(
   select greatest(c.timeline_id, r.min_recovery_end_timeline) from pg_control_checkpoint() c, pg_control_recovery() r)`;
 /** Reads the columns of `HostAnswer`. Every role may execute these functions. */

@@ -31,8 +31,8 @@ export async function withLockRetries<Result>(attempt: () => Promise<Result>): P
     try {
       return await attempt();
     } catch (error) {
-      const isRetried = (error as { code?: string }).code === LOCK_NOT_AVAILABLE;
-      if (!isRetried || attempts === MAX_LOCK_ATTEMPTS) throw error;
+      const isLockTimeout = (error as { code?: string }).code === LOCK_NOT_AVAILABLE;
+      if (!isLockTimeout || attempts === MAX_LOCK_ATTEMPTS) throw error;
       await wait(LOCK_TIMEOUT_MS);
     }
   }

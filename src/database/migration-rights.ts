@@ -13,6 +13,7 @@ interface Rights {
   readonly may_create_schema: boolean;
   /** The schema of the tables; null if the search path has no schema that the role may use. */
   readonly schema: string | null;
+  /** If `schema` is null, this distinguishes a search path without a schema from a role that lacks rights on `public`. */
   readonly may_use_public: boolean;
   /** Whether the role may create tables in `schema`. */
   readonly may_create_tables: boolean;

@@ -60,7 +60,7 @@ async function openEmbedded(
  * Migrates a database. If it does not answer yet, tries again for 30 seconds (docs/decisions/0042).
  * @param printMessage receives a sentence when it waits for the database or for another instance, and another when the reason
  *   of the wait changes
- * @param signal ends the wait @param check as that of `migrate`
+ * @param signal ends the wait @param check is called with the migrated database
  * @returns the names of the applied migrations
  * @throws ConfigError if waiting would not help (`databaseRefusal`), at once
  * @throws DatabaseUnavailable after 30 seconds

@@ -11,8 +11,8 @@ export const REQUEST_TIMEOUTS_MS = {
   /** The wait for the hosts of a database URL with several hosts to say whether they accept writes. */
   hostSearch: 700,
   /**
-   * The wait for the other hosts after one that was just promoted has answered: a second one may have been promoted too. A former
-   * primary that hangs does not answer at all.
+   * The wait for the other hosts after one that was just promoted has answered. There is a wait, because a second one may have been
+   * promoted too. It is short, because a former primary that hangs does not answer at all.
    */
   otherHosts: 300,
   /** The duration of a statement; then the database cancels it. */

@@ -47,7 +47,10 @@ export class SearchingClient extends Client {
     });
   }
 
-  /** Closes the connection at once. A running statement is rejected. */
+  /**
+   * Closes the connection at once. A running statement is rejected. The error begins like those of `pg` for a lost connection, so
+   * that it counts as temporary (`isTemporaryDatabaseError`).
+   */
   close(reason: string): void {
     this.connection.stream.destroy(new Error(`Connection terminated: ${reason}`));
   }

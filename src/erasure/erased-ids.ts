@@ -25,9 +25,9 @@ export const toRequestIds = (blocks: readonly ErasedIds[]): string[] =>
   blocks.flatMap(({ erasure_request }) => erasure_request);
 
 /**
- * Whether a block was written for the erasure of the address with this keyed hash. That it names a purchase does not show this,
- * because the licenses of one purchase may have different holders. A block of a version before docs/decisions/0024 has no address,
- * and is taken to be about every address.
+ * Whether a block was written for the erasure of the address with this keyed hash. A block that names a purchase of this address
+ * may be about another one, because the licenses of one purchase may have different holders. A block of a version before
+ * docs/decisions/0024 has no address, and is taken to be about every address.
  */
 export const isAboutAddress = ({ address }: ErasedIds, hash: string): boolean =>
   address === undefined || address === hash;

@@ -60,8 +60,9 @@ export class ErasureRecords {
     const { lineage, since } = await identifyDatabase(database, this.clock.now());
     const { erased, cancelled } = await readTombstones(
       this.config.tombstoneFile,
-      // A block of a version before docs/decisions/0024 names no database, and is used. A block from before `since` is used too:
-      // after a failover the promoted database gets an id of its own, which a restored backup from before the failover lacks.
+      // A block of a version before docs/decisions/0024 names no database, and is used. A block from before `since`, when this
+      // database got its id, is used too, even if its writer is not in the lineage: the writer may be a standby that was promoted
+      // after the backup was made, and a promoted standby gets an id of its own.
       ({ database: writer, at }) => !writer || lineage.has(writer) || (at !== undefined && at < since),
     );
     const cancelledHere = await queryIds(

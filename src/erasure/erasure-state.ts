@@ -32,7 +32,10 @@ interface FileState {
  * For warnings and metrics: the erasures that a restore would undo, and the valid licenses that lost their address in a restore.
  */
 export interface ErasureState extends FileState {
-  /** Valid licenses without an address: a backup had that of a former, erased holder. Staff must set that of the present one. */
+  /**
+   * The number of valid licenses that lost their address: a restored backup had the address of a former, erased holder. Staff must
+   * set the address of the present holder.
+   */
   readonly licenses_without_address: number;
   /** The ids of these licenses, at most 100. */
   readonly license_ids: readonly string[];

@@ -214,7 +214,7 @@ export class ErasureService {
 
   /**
    * Carries out all requests that are due. A request that fails does not delay the others.
-   * @returns the requests that were carried out, or cancelled in place of that (`run`), and the errors of the others
+   * @returns the requests that `run` carried out or cancelled, and the errors of the others
    * @throws TimeUncertain
    */
   async runDue(audit?: AuditContext): Promise<{ completed: Erasure[]; errors: unknown[] }> {
@@ -243,8 +243,9 @@ export class ErasureService {
 
   /**
    * Repeats after a restore the erasures that TOMBSTONE_FILE records, by the erased ids and by the hash of each address. A
-   * recorded request that still waits, after a crash or a restore, is completed too, and its receipt may be sent twice. A request
-   * that was cancelled after the backup is cancelled again.
+   * recorded request that still waits, after a crash or a restore, is completed too, and its receipt may be sent twice. A
+   * waiting request that was received before the day of a recorded erasure of its address is completed as well. A request that was
+   * cancelled after the backup is cancelled again.
    */
   async replay(): Promise<void> {
     // The time limits of requests do not apply here: a slow database must not prevent a start.

@@ -5,7 +5,7 @@ import { EVENT_TIMES, MAX_ATTEMPTS, retryDelayMs, type OutgoingEvent } from './o
 /** SQL condition of an event that was neither delivered nor given up. */
 export const IS_WAITING = 'delivered_at is null and given_up_at is null';
 
-/** An event that an instance sends, with what decides about its next attempt. */
+/** An event that an instance sends, with the position by which its row is found, and the number of its failed attempts. */
 export interface ClaimedEvent extends OutgoingEvent {
   readonly position: string;
   readonly attempts: number;

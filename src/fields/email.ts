@@ -26,9 +26,9 @@ export function canonicalEmail(text: string): string | null {
 }
 
 /**
- * Returns an internationalized domain in Unicode: browsers convert it to ASCII (`xn--…`) in a field for an address, and
- * applications do not. A domain stays as it is if its Unicode form would not be converted back to the same ASCII, is not in NFKC
- * and lower case, or has a character that an address must not have.
+ * Returns an internationalized domain in Unicode, so that one address has one form: browsers convert the domain to ASCII (`xn--…`)
+ * in a field for an address, and applications do not. A domain stays as it is if its Unicode form would not be converted back to
+ * the same ASCII, is not in NFKC and lower case, or has a character that an address must not have.
  */
 function inUnicode(domain: string): string {
   if (!/^(?=.*xn--)[a-z0-9.-]+$/.test(domain)) return domain;

@@ -45,7 +45,8 @@ export class HeartbeatController {
       now,
     );
     if (telemetry === undefined) return response;
-    // If storing the telemetry is slow, the confirmation is sent nevertheless, so telemetry gets less time than the whole request.
+    // If storing the telemetry is slow, the confirmation is sent without waiting for it further. The time counts from the arrival
+    // of the request, so its wait for a slot is included.
     const timeoutMs = REQUEST_TIMEOUTS_MS.telemetry - (performance.now() - startedAt);
     return { ...response, telemetry: await this.telemetry.store(telemetry, timeoutMs) };
   }

@@ -23,8 +23,8 @@ export class HeartbeatService {
   /**
    * Returns the activation of a verified token if its license is valid.
    * @throws Problem the first refusal that applies, in the order of docs/contract.md#errors; `token_invalid` if no row has the
-   *   activation, or if the machine has another active one; `unavailable` if a refusal may be the fault of
-   *   the service: its time is uncertain, or it may have been given another database
+   *   activation, or if the machine has another active one; `unavailable` if a refusal may be wrong,
+   *   because the clock of the service may be wrong, or it may use a wrong database
    */
   async confirm({ sub, mch }: LicenseClaims, appVersion: string, now: Date): Promise<ActivationState> {
     const replicaActivation = await this.replica.find(sub);

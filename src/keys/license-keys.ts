@@ -38,7 +38,7 @@ export class LicenseKeys {
     this.#secret = secret;
   }
 
-  /** Returns the hash of a key. @param key in the form of `readLicenseKey` */
+  /** Returns the hash of a key. @param key the result of `readLicenseKey` */
   hash(key: string): Buffer {
     return licenseKeyHash(withServicePrefix(key, this.prefix));
   }

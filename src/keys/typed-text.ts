@@ -9,10 +9,12 @@ const FULL_WIDTH = /[０-９Ａ-Ｚａ-ｚ＿]/g;
 /**
  * The source of a pattern for one character of a word. Japanese, Chinese and Korean letters are left out, because these languages
  * write a key or code without a space beside it. `scx` also has the marks that their scripts share, such as the half-width voiced
- * sound mark. NUL counts as such a character, so that a key beside it is not read.
+ * sound mark. NUL is also a word character here, so that the pages read no key beside a NUL: the service refuses such a text.
  */
 export const WORD_CHARACTER = String.raw`(?![\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}])[\p{L}\p{N}_\0]`;
 const DIGIT_GAP = String.raw`[\s\p{Pd}−]{0,3}`;
+// Finds a code between other words: 8 digits, with or without a gap in the middle. No word character may be beside them, and no
+// further digit, even after a gap.
 const CODE_IN_TEXT = new RegExp(
   `(?<!${WORD_CHARACTER}|[0-9]${DIGIT_GAP})[0-9]{4}${DIGIT_GAP}[0-9]{4}(?!${WORD_CHARACTER}|${DIGIT_GAP}[0-9])`,
   'gu',

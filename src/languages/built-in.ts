@@ -20,7 +20,10 @@ export const BUILT_IN_DESCRIPTIONS: Readonly<Record<string, Descriptions>> = {
   ja: jaDescriptions,
 };
 
-/** The descriptions in English. Their sources are the comments in the database and the retention policy; a test compares them. */
+/**
+ * The descriptions in English, which are the keys of each translation. Their sources are the comments in the database and the
+ * retention policy; a test compares them.
+ */
 export const ENGLISH_DESCRIPTIONS: Descriptions = Object.fromEntries(
   Object.keys(deDescriptions).map((description) => [description, description]),
 );

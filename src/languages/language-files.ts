@@ -46,7 +46,7 @@ function readFiles<Texts>(
     const file = join(subfolder, name);
     try {
       const tag = tagOf(name);
-      // The file of a language of the service may have only what it replaces. Another one lacks a translation.
+      // A file for a built-in language may have only the messages that it replaces. In other files a missing message is a problem.
       const mayLack = Object.hasOwn(BUILT_IN_LANGUAGES, tag);
       const { messages, problems } = completeMessages(fallbackOf(tag), parse(join(folder, file)), mayLack);
       languages.set(tag, messages);

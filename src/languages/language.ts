@@ -10,7 +10,7 @@ export class Language {
     readonly tag: string,
     readonly messages: Messages,
   ) {
-    // The region of a recipient is unknown. The order of this form, 20 November 2026, is not misread anywhere.
+    // The region of a recipient is unknown. A date in the form 20 November 2026 is not misread in any region.
     const locale = tag === 'en' ? 'en-GB' : tag;
     const options = { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' } as const;
     this.#number = new Intl.NumberFormat(locale);

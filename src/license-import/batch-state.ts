@@ -42,7 +42,10 @@ export interface KnownPurchase {
 
 /** What the database has of the licenses of a batch. */
 export interface BatchState {
-  /** The known licenses, each by its id or by the hex digits of the hash of its previous key. */
+  /**
+   * The known licenses by id, and also by the hex digits of the hash of the previous key: a linked license has another id than the
+   * row, and an erased license has no hash.
+   */
   readonly known: ReadonlyMap<string, KnownLicense>;
   /** By transaction id. */
   readonly purchases: ReadonlyMap<string, KnownPurchase>;

@@ -22,7 +22,7 @@ export interface ImportReport {
   /** Rows of licenses that an earlier import, or an earlier run or batch of this one, has imported. */
   readonly already_imported: number;
   /**
-   * Rows of a license that another row of the file represents: the first one, or a later one with a higher state of the purchase.
+   * Rows whose license is read from another row of the file: its first row, or a later one with a higher state of the purchase.
    */
   readonly repeated: number;
   readonly skipped: number;
@@ -30,7 +30,7 @@ export interface ImportReport {
   /** Rows whose transaction may have been refunded: the file does not say. Refused, skipped and repeated rows do not count. */
   readonly refund_unknown: number;
   readonly skipped_by_reason: Readonly<Record<string, number>>;
-  /** The imported licenses by the words of the file and the status that they have now. */
+  /** The imported licenses by their status words in the file and the status that results from them and the purchase. */
   readonly statuses: readonly {
     readonly in_file: string;
     readonly becomes: LicenseStatus;

@@ -41,7 +41,7 @@ export class KeyMailSchedule {
 }
 
 // The licenses whose new key should be mailed (as `shouldMailNewKey` decides for a row), and was neither queued as a mail nor
-// replaced.
+// replaced. The lateral join gives `p.state` the name that LICENSE_STATUS reads.
 const TO_MAIL = `
   select l.id from license l left join purchase p on p.id = l.purchase_id
   cross join lateral (select p.state as purchase_state) purchase

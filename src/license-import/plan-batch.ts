@@ -41,9 +41,9 @@ export function planRows(
 }
 
 /**
- * Decides about a row whose license is known. If the license is not one of the row's transaction, for example because the
- * transaction was emptied when another shop had the same, the row cannot end or suspend it. Then staff must do this, and the row is
- * refused until they have.
+ * Decides about a row whose license is known. The row can end or suspend the license only through the purchase of its transaction.
+ * The license may have no purchase or another one: if another shop used the same transaction id, the operator emptied the cell
+ * before the first import. Then staff must end or suspend the license, and the row is refused until they have.
  */
 function planOfKnownLicense(
   license: DerivedLicense,

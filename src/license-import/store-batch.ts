@@ -112,7 +112,7 @@ async function wasErased(
 ): Promise<boolean> {
   if (transaction_id === null) return erasures.wasErased(id);
   const sale = keys.purchaseIds(transaction_id);
-  // The license of the sale may have had the previous key of this row.
+  // The row may have been linked to the license that a report of the sale issued. TOMBSTONE_FILE then has the id of that license.
   return (await erasures.wasErased(id, sale.license_id)) || erasures.wasErasedFor(email, sale.purchase_id);
 }
 
@@ -203,9 +203,9 @@ async function insertLicenses(
       staff_status: states.staff_status,
       purchase_id: purchaseIds.get(transaction_id ?? '') ?? null,
       created_at: license.purchased_at ?? now,
-      // Without this time, an erasure between the purchase and this import would clear the address when it is repeated
-      // (`clearErasedAddress`). It is 1 ms before the events of the import, so that they belong to this holder
-      // (`sinceCurrentHolder`).
+      // `created_at` may be years ago. Without `email_since`, the repetition of an erasure of this address that ran before this
+      // import would clear the address (`clearErasedAddress`). The time is 1 ms before the events of the import, so that they
+      // belong to this holder (`sinceCurrentHolder`).
       email_since: new Date(now.getTime() - 1),
       ended_at: endedAt({ ...states, email, ended_at: null }, now),
       new_key_mailed_at: mailed.has(id) ? now : null,

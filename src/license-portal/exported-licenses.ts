@@ -4,7 +4,7 @@ import { queryRows } from '../database/sql.js';
 import { sinceCurrentHolder } from '../licenses/former-holder.js';
 import type { StaffStatus } from '../licenses/license.rules.js';
 
-/** The fields of a license that the export contains in addition to the overview (`findLicenses`). */
+/** The fields of a license that the export adds to those of `findLicenses`. The migrations describe the columns. */
 interface LicenseFields {
   readonly staff_status: StaffStatus;
   /** The number of keys that the license has had. */

@@ -50,7 +50,10 @@ export const CurrentHolder = createParamDecorator(
   (_data: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<HolderRequest>().holder,
 );
 
-/** Parameter decorator: the language tag of the page that sent the request. Mails about the request are in this language. */
+/**
+ * Parameter decorator: the language tag of the page that sent the request. The pages send it as `accept-language`.
+ * Mails about the request are in this language.
+ */
 export const PageLanguage = createParamDecorator(
   (_data: unknown, context: ExecutionContext) => context.switchToHttp().getRequest<HolderRequest>().language,
 );

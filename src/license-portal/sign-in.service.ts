@@ -45,8 +45,9 @@ export class SignInService {
   }
 
   /**
-   * Creates a session for one license, in any state. The previous key of an imported license also signs in, unless staff replaced
-   * the license's new key, before or after the import: a key that is replaced may have leaked, and the previous key with it.
+   * Creates a session for one license, in any state. Its previous key also signs in, unless staff have replaced its license key: a
+   * replaced key may have leaked, and the previous key with it. The replacement may precede the import, which can add a previous
+   * key to a license that the report of its sale issued.
    * @param typedKey a text that `licenseKeyOrPreviousField` accepts @param replaced as for `Sessions.begin`
    * @returns the session token
    * @throws Problem `license_not_found` for an unknown key and for a wrong e-mail; `invalid_request` for a text that does not have
@@ -78,7 +79,7 @@ export class SignInService {
   /**
    * Mails a code.
    * @param holder the signed-in holder, if the browser has a session @param language of the page
-   * @param hint with which the code is requested instead of the address
+   * @param hint the release hint from which the caller found the address; undefined if the browser sent the address
    * @returns the id of the code, which the browser needs to sign in with it
    * @throws Problem `too_many_requests`, `unavailable` if the limit of this instance is exceeded
    */
@@ -113,7 +114,8 @@ export class SignInService {
     language?: string,
   ): Promise<{ id: string; sent_to: string }> {
     const license_id = licenseIdOfHint(hint)!;
-    // A request with a used hint counts for no limit. `SignInCodes.send` checks it again, because it may be used meanwhile.
+    // A used hint has a row without a nonce. A request with it counts for no limit. `SignInCodes.send` checks the hint again,
+    // because it may be used meanwhile.
     const sql = `select email from license where id = $1
       and not exists (select 1 from one_time_code where hint_hash = $2 and nonce is null)`;
     const values = [license_id, tokenHash(hint)];

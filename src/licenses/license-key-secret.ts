@@ -5,7 +5,7 @@ import type { LicenseKeys } from '../keys/license-keys.js';
 import type { License } from './license.entity.js';
 import type { DataSource } from 'typeorm';
 
-/** The number of licenses whose keys are derived to recognize the secret of a database without a check value. */
+/** The number of the newest licenses whose keys are derived for a comparison, if the check value or the prefix is not stored. */
 const COMPARED_LICENSES = 100;
 
 /** The settings from which license keys are derived, as `LicenseKeys` has them. */
@@ -13,11 +13,11 @@ export type KeySettings = Pick<LicenseKeys, 'secretCheck' | 'prefix'>;
 
 /** The settings of this process, compared with those of the database. */
 export interface KeySettingsCheck {
-  /** Whether the database has the check value of its secret. The first start stores it. */
+  /** Whether the database has the check value of its secret (`LicenseKeys.secretCheck`). The first start or command stores it. */
   readonly isStored: boolean;
   /** False also for a database that an earlier version made, until a start has stored the prefix. */
   readonly isPrefixStored: boolean;
-  /** The sentence that refuses other settings than those of the database. */
+  /** A sentence that says how the settings differ from those of the database; undefined if they do not. */
   readonly fault: string | undefined;
 }
 
@@ -43,7 +43,8 @@ export async function checkKeySettings(
   return { isStored: stored !== undefined, isPrefixStored: typeof stored?.prefix === 'string', fault };
 }
 
-// Only a start may replace the prefix, and only before the first license: a command may lack the setting of the service.
+// Only a start may change the prefix of the row: a missing one always, another one only before the first license. A command may
+// lack the setting of the service.
 const STORE_SETTINGS = `
   insert into license_key_secret_check as c (value, prefix, since) values ($1, $2, $3)
   on conflict (is_only_row) do update set prefix = excluded.prefix

@@ -81,8 +81,9 @@ export class LicenseMails implements OnModuleInit {
       const name = key.on_expiry === 'keep' ? names.updates : names.runs;
       facts.push([name, t(names.through, { day: language.formatLastDay(key.expires_at) })]);
     }
-    // The text `imported` names the last characters of the key of another system, because a holder who asks for the key again may
-    // know only that one. Without such a key (it was replaced since the import), both kinds of mail have the text `again`.
+    // The mails `imported` and `again` name the last characters of the previous key, because a holder who asks for the key again
+    // may know only that one. `previous_key_hint` is null without a previous key, and if the new key was replaced since the import:
+    // then both mails have the text `again`.
     const end = opening === 'replaced' || opening === 'bought' ? null : key.previous_key_hint;
     const lead =
       end === null ? texts[opening === 'imported' ? 'again' : opening] : t(texts.imported, { product, end });

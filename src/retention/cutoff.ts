@@ -15,7 +15,8 @@ function addMonths(day: Date, months: number): Date {
 export function firstDayKept(asOf: Date, months: number): string {
   const today = new Date(`${utcDay(asOf)}T00:00:00Z`);
   const day = addMonths(today, -months);
-  // Several days may have the same end (29 February ends with the 28th), so each day that has ended is passed.
+  // The periods of several days may end on the same day (of 28 and 29 February on the 28th), so each day whose period has ended is
+  // skipped.
   while (addMonths(day, months) <= today) day.setTime(day.getTime() + DAY_MS);
   return utcDay(day);
 }

@@ -60,7 +60,7 @@ export function createOldestDueQuery(
   return { sql, value: computeCutoff(rule, asOf) };
 }
 
-/** Counts the rows that `deleteExpired` would delete, including rows that the run would move to the table before. */
+/** Counts the rows that `deleteExpired` would delete, including rows that the run would first move to the table. */
 export async function countDeletable(
   runner: QueryRunner,
   rule: RetentionRule,

@@ -64,7 +64,7 @@ export async function tablesToRewrite(
   const files = await queryRows<FileState>(runner, sql, [REWRITTEN_TABLES]);
   return files
     .filter(({ is_large, rewritten_at }) => {
-      // A time in the future was recorded by a clock that was ahead.
+      // A time in the future was recorded by a clock that was ahead. If it is far ahead, the table is due at once.
       const age = Math.abs(now.getTime() - rewritten_at.getTime());
       if (!is_large) return age >= SMALL_TABLE_INTERVAL_MS;
       const isInHour = now.getUTCHours() === largeTableHour;

@@ -16,13 +16,13 @@ const MAC_IN_CRASH_FRAME = /(?<![0-9a-f])(?=[a-f]*\d+[a-f]+\d)[0-9a-f]{12}(?![0-
 /** A UUID with `-`, `_` or a space between its groups, or 32 hex digits in a row, as in a digest. */
 const UUID = /[0-9a-f]{8}([-_ ]?[0-9a-f]{4}){3}[-_ ]?[0-9a-f]{12}|[0-9a-f]{32}/i;
 
-/**
- * License keys: in the form in which they are shown; in capitals without the prefix, also with other separators; and, if there is a
- * digit near the beginning, in capitals or small letters with a prefix and other separators or none.
- */
+/** License keys. Only the second pattern distinguishes capitals. */
 const LICENSE_KEYS = [
+  // The form in which they are shown.
   /[0-9a-z]{2,12}_[0-9a-z]{4}(-[0-9a-z]{4}){3}/i,
+  // In capitals without the prefix, also with other separators.
   /(?<![0-9A-Za-z])[0-9A-Z]{4}([-_. ][0-9A-Z]{4}){3}(?![0-9A-Za-z])/,
+  // With a prefix and other separators, or without separators: only if the key has a digit.
   /[0-9a-z]{2,12}[_-](?=[a-z_.-]{0,18}\d)[0-9a-z]{4}([-_.][0-9a-z]{4}){3}(?![0-9a-z])/i,
   /[0-9a-z]{2,12}_(?=[a-z]{0,15}\d)[0-9a-hjkmnp-tv-z]{16}(?![0-9a-z])/i,
 ];
@@ -36,7 +36,7 @@ const COMPUTER_NAMES = [
   /\p{Ll}s (MacBook|iMac|iPhone|iPad|MBP|Mac\b)/u,
   /[a-z]{3}s_(macbook|imac|mac_?mini|mbp)/i,
   /(['\u2019]s?[ _-]|\u306E ?)(macbook|imac|iphone|ipad|mbp|mac\b|pc\b)/i,
-  // A number follows in the name of a model: `MacBook Pro de 14 pulgadas`.
+  // A digit after `de` is part of the name of a model, which is no name of a computer: `MacBook Pro de 14 pulgadas`.
   /(macbook|imac|mac|iphone|ipad)([ -]\w+){0,3}[ -](von|de|di|da|van|af)[ -]\D/i,
   /\b(DESKTOP|LAPTOP|WIN)[-_][0-9A-Z]{7,11}\b/,
   /\b(desktop|laptop|win)-(?=[a-z]*\d)[0-9a-z]{7,11}\b/i,

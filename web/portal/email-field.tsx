@@ -1,7 +1,7 @@
 import { Field } from '../shared/forms/field.js';
 import { messages } from './messages.js';
 
-/** The name of an error message. A stored text would stay in the old language when the reader changes the language. */
+/** The name of an error message in `messages.signIn`. The forms keep the name and not the text, whose language can change. */
 export type FieldError = 'missingEmail' | 'wrongEmail' | 'missingKey' | 'wrongKey' | 'mistypedKey';
 
 interface Props {

@@ -86,8 +86,8 @@ const isReleaseRequested = ({ activations }: HolderLicense) =>
   activations.some(({ state, release_requested_at }) => state === 'active' && release_requested_at);
 
 /**
- * Says what remains to be done, so that the waiting machine can be activated on this license, or that it is activated. Shows
- * nothing once a place is free, because the headline of the page says so.
+ * Says what to do so that a place is free for the waiting machine, or that this machine is active now. Shows nothing while a place
+ * is free for it, because the headline of the page then says so.
  */
 export function NextStep({ license }: { license: HolderLicense }) {
   const activation = activationSinceHint(license);

@@ -10,7 +10,7 @@ export let onDemand: typeof import('./on-demand.js');
 
 async function load(): Promise<void> {
   if (onDemand) return;
-  // Some browsers never request a module again that they could not load, so it is not requested while there is no network.
+  // Some browsers never request a module again after a failure. So a device that reports no network first asks the service.
   if (!navigator.onLine) await reachService();
   onDemand = await import('./on-demand.js');
 }

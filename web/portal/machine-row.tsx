@@ -17,7 +17,7 @@ interface ActiveProps {
   readonly isFound: boolean;
   /** How many machines the holder may still release without support. */
   readonly releasesLeft: number;
-  /** Whether another machine could use the place, so that a release makes sense. */
+  /** False if the license was refunded or revoked: no machine can use its places any more. */
   readonly isReleasable: boolean;
 }
 

@@ -15,7 +15,7 @@ import { messages } from './messages.js';
 import { YourData } from './your-data.js';
 
 interface Props extends HolderSession {
-  /** Whether the session has ended and no dialog asks to sign in again, so that a notice does. */
+  /** Whether the session has ended and the dialog to sign in again is not open. A notice then has a button that opens it. */
   readonly isStale: boolean;
 }
 

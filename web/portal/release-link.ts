@@ -38,8 +38,8 @@ const issuedAt = (hint: string) => Number(hint.split('.')[1]) * 1000 - LIFETIME_
 export const hasWaitingMachine = ({ id }: Pick<HolderLicense, 'id'>) => releaseHint()?.split('.')[0] === id;
 
 /**
- * The activation of the waiting machine since the service made the hint, so that no place has to be freed any more; undefined if
- * there is none. The link has no id of the machine, so its label is compared.
+ * The activation of the waiting machine, if it is newer than the hint: no place has to be freed any more. The link has no machine
+ * id, so the label is compared. If `waitingMachine` cannot read the link, each newer activation counts.
  */
 export function activationSinceHint({ activations }: HolderLicense): HolderActivation | undefined {
   const hint = releaseHint();
@@ -53,6 +53,6 @@ export function activationSinceHint({ activations }: HolderLicense): HolderActiv
   );
 }
 
-/** Whether a place of the license is free for the machine that the application could not activate. */
+/** Whether the machine that the application could not activate is still not active, and a place of the license is free for it. */
 export const hasPlaceForWaitingMachine = (license: HolderLicense) =>
   hasWaitingMachine(license) && isUsable(license) && freePlaces(license) > 0 && !activationSinceHint(license);

@@ -28,11 +28,12 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
   const [isMailed, setIsMailed] = useState(false);
   const [isFilled, setIsFilled] = useState(false);
   const needsCode = holder.signed_in_by === 'key';
+  // The last error that a toast shows. It is removed when the machine is released after all.
   const failure = useRef('');
   const releaseNow = async () => {
     try {
       const { was_active } = await release(activation.id);
-      // Another tab or support may have released machines meanwhile, so the service counts what is in use.
+      // All data is read again, because another tab or support may have released machines meanwhile.
       showReleased(await readHolder(), was_active);
     } catch (error) {
       // Perhaps the machine was released, and only the answer was lost.
@@ -87,6 +88,8 @@ export function ReleaseMyself({ activation, releasesLeft, onClose }: Props) {
   }
   return (
     <ConfirmDialog
+      // A holder whose session ended while this dialog is open may sign in the other way, which changes what the dialog asks. A new
+      // dialog shows no error of the earlier one.
       key={holder.signed_in_by}
       title={title}
       submit={needsCode ? messages.signIn.mailCode : messages.release.confirm}

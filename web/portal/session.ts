@@ -15,7 +15,7 @@ export interface HolderSession {
     change: (latest: HolderLicensesAnswer) => HolderLicensesAnswer,
     changedId?: string,
   ) => void;
-  /** Called if the service refuses a request because the session has ended. */
+  /** Opens the dialog to sign in again. Called if a request is refused because the session has ended, and by a button. */
   readonly onEnded: () => void;
   /** Opens the dialog to sign in with a mailed code. After that the element with the id `focusAfterwards` gets the focus. */
   readonly openSignInByCode: (options: { readonly focusAfterwards: string }) => void;

@@ -10,7 +10,7 @@ import { hasPlaceForWaitingMachine } from './release-link.js';
 import { messages } from './messages.js';
 
 /**
- * The heading of the page, such as "1 of 1 machines in use", and a sentence about the next machine. Once a place is free for
+ * The heading of the page, such as "1 of 1 machines in use", and whether another machine can be activated. Once a place is free for
  * the machine that the application could not activate, both lead back to the application instead.
  */
 export function Summary({ holder }: { holder: HolderLicensesAnswer }) {
@@ -61,7 +61,7 @@ function freeText(free: number, licenses: readonly HolderLicense[]): string {
   return t(plural(free, forms), { hints: withPlace.map(({ key_hint }) => key_hint).join(', ') });
 }
 
-/** Says what the headline means for the next machine; empty if there is nothing to say. */
+/** Says whether another machine can be activated, and how many have to be released first; empty if there is nothing to say. */
 function leadOf({ email, licenses }: HolderLicensesAnswer): ComponentChildren {
   if (licenses.length === 0)
     return fill(messages.summary.noLicenseLead, { email: <UntrustedText text={email} /> });

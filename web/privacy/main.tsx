@@ -1,4 +1,5 @@
 import { render } from 'preact';
+// The URL of a file with these two sections of the English texts (vite.config.ts).
 import english from '../../src/languages/en.json?url=shared+privacy';
 import { loadBrand } from '../shared/page/brand.js';
 import { openInLanguage } from '../shared/page/language.js';

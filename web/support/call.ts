@@ -18,7 +18,8 @@ export const staffId = () => current?.id;
 export async function findSession(): Promise<StaffSessionAnswer> {
   const requestNumber = ++requestCount;
   const answer = await askForSession<StaffSessionAnswer>();
-  // An answer is outdated if a later request was answered before it.
+  // An answer is outdated if a later request was answered before it. After a sign-out `current` is undefined, and `useSession`
+  // ignores the answer.
   if (requestNumber < newestAnswered) return current ?? answer;
   newestAnswered = requestNumber;
   return (current = answer);

@@ -68,9 +68,12 @@ export function useRoute(): Route {
   return { view: isWithoutId ? 'find' : view, id, details };
 }
 
-/** Goes to an entry of the history. A new entry would be skipped by the next step back, which would then leave the page. */
+/**
+ * Goes to an entry of the history. A new entry would be worse: browsers skip entries that a page adds without a click or a key, so
+ * the next step back would leave the page.
+ */
 function returnTo({ key }: NavigationHistoryEntry): void {
   const { committed, finished } = navigation.traverseTo(key);
-  // A further step back interrupts this one, and is itself followed by one.
+  // These promises are rejected if the person goes back again meanwhile. That step is undone in the same way.
   for (const step of [committed, finished]) step?.catch(() => undefined);
 }

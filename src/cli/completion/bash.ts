@@ -2,8 +2,8 @@ import { casePatterns, quoted } from './cases.js';
 import type { CompletionContext } from './words.js';
 
 /**
- * Makes the script for bash, also for version 3.2 of macOS, which has neither `mapfile` nor `compopt`. It walks through the words
- * that are typed already: the names of commands become the path, and the values of options are skipped.
+ * Makes the script for bash, also for version 3.2 of macOS: `mapfile` is not used, and a missing `compopt` is ignored. It walks
+ * through the words that are typed already: the names of commands become the path `at`, and the values of options are skipped.
  */
 export function bashScript(contexts: readonly CompletionContext[]): string {
   const { commandPaths, valueOptions, valueCases } = casePatterns(contexts);

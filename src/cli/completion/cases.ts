@@ -4,7 +4,7 @@ import type { CompletionContext, Values } from './words.js';
 interface CasePatterns {
   /** The paths of all commands. */
   readonly commandPaths: readonly string[];
-  /** The options that have a value, each after the path of its command. */
+  /** The options that have a value, each with the path of its command before it: `' manifest sign --key'`. */
   readonly valueOptions: readonly string[];
   /** The same options, joined by `|`, grouped by what their values are. */
   readonly valueCases: readonly [patterns: string, values: Values][];

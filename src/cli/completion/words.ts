@@ -25,7 +25,7 @@ export interface CompletionContext {
   readonly values: Values;
 }
 
-/** The path of `help`, after which the names of a command can be typed. */
+/** The path of `help`, after which a command with its group can be typed: `help manifest sign`. */
 const HELP = ' help';
 
 /** Lists what can be typed after the program, after each of its commands, and after `help` with the names of a command. */
@@ -66,6 +66,7 @@ function toWord(option: Option): OptionWord {
   };
 }
 
+/** @param name the name of the value: the word `file` or `dir` in it means that a file can be typed */
 function valuesOf({ argChoices }: Pick<Option | Argument, 'argChoices'>, name: string): Values {
   return argChoices ?? (/\b(file|dir)\b/.test(name) ? 'file' : 'text');
 }

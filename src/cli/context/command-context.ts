@@ -43,6 +43,7 @@ export async function withDatabase<T>(
 ): Promise<T> {
   const { url, isEmbedded, close } = await openDatabase(config, printMessage, { mayUseRunningServer: true });
   try {
+    // With `mayMigrate` this comes before the connection, because it also waits for a database that does not answer yet.
     const migrate = () => migrateWhenReachable(url, printMessage);
     const migrated = mayMigrate ? await migrate() : [];
     return await withMaintenanceConnection(

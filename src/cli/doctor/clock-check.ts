@@ -2,12 +2,13 @@ import { CLOCK_TOLERANCE_MS } from '../../core/clock.js';
 import { CommandError } from '../terminal/output.js';
 import type { Report } from './report.js';
 
-/** Clocks may differ by up to CLOCK_TOLERANCE_MS, but a difference above this shows that one of them is not synchronized. */
+/** From this difference on, one of the clocks is not synchronized. Up to CLOCK_TOLERANCE_MS this is only a warning. */
 const CLOCK_WARNING_MS = 30_000;
 
 /**
- * Checks that the clock of the database showed a time at which this machine waited for it, so that a slow answer is no difference.
- * @param asked the time of this machine at the request @param answered its time at the answer
+ * Compares the clock of the database with that of this machine. A time between request and answer counts as no difference, so that
+ * a slow answer is no fault.
+ * @param asked the time of this machine at the request @param time that of the database @param answered that of this machine again
  */
 export function checkClock(
   { asked, time, answered }: Record<'asked' | 'time' | 'answered', Date>,

@@ -123,8 +123,8 @@ async function checkContent(context: CommandContext, report: Report): Promise<vo
   const manifests = await loadManifestService(context);
   const warnings = await createWarningsService(context, manifests);
   const texts = warnings.derive(await warnings.readState());
-  // A contradiction is a failure here, because a setting must be corrected. A wrong secret or prefix is among these texts too.
-  // `checkSecret` has reported it, and `Report` skips a repeated sentence.
+  // A contradiction is a failure here, because a setting must be corrected. `texts` may also name a wrong secret or prefix, which
+  // `checkSecret` has reported as a failure: `Report` skips the repeated sentence.
   const contradictions = findManifestContradictions(manifests.live, context.config);
   for (const text of texts) if (!contradictions.includes(text)) report.warn('warning', text);
   for (const text of contradictions) report.fail('manifest', new ConfigError(text));

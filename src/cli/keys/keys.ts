@@ -53,7 +53,8 @@ async function rotate(_options: unknown, command: Command): Promise<void> {
   printKeys(summarizeKeys(entries), command);
 }
 
-// The ring is opened only afterwards, because the file of the leaked key may have been destroyed.
+// Unlike `rotate`, this opens the ring only after the change: if the file of the leaked key is destroyed already, opening fails
+// until the key is revoked.
 async function revoke(kid: string, { dryRun }: { dryRun?: true }, command: Command): Promise<void> {
   if (dryRun) return printAffected(kid, command);
   const dir = tokenKeysDir(new Config(process.env));

@@ -17,7 +17,7 @@ interface AffectedCounts {
   /** Only the e-mail address of the license changed after the activation, or is unknown since a restore. */
   readonly address_changed: number;
   readonly key_replaced_and_address_changed: number;
-  /** A version of Mooring that did not record replaced keys has replaced the key of the license. */
+  /** The license key was replaced by an earlier version of Mooring, which did not record replaced keys. */
   readonly key_not_recorded: number;
 }
 

@@ -8,10 +8,10 @@ import { csvRows } from './csv-rows.js';
 import { jsonDocuments } from './json-documents.js';
 import { jsonRows } from './json-rows.js';
 
-/** The largest row of an export, which has many more columns than a file of license keys, and comments of buyers. */
+/** The largest row of an export. It has many more columns than a file of license keys, and may have comments of buyers. */
 const MAX_ROW_BYTES = 262_144;
 
-/** A row of a file, which can be written to another file as it was. */
+/** A row of an export. If it is refused, `content` is written to the file of the refused rows. */
 export interface ExportRow extends SourceRow {
   /** The cells of a CSV file in their order, or the values of a JSON file by their paths. */
   readonly content: readonly string[] | Readonly<Record<string, string>>;
@@ -62,7 +62,7 @@ async function firstMissing(
   return missing?.[0];
 }
 
-// Without its column, a field would silently have its default: every license would be active, or never expire.
+// A missing column is refused: its field would silently have the default, so that every license is active, or never expires.
 const noColumn = (path: string, name: string) =>
   `${path} has no column ${name}, which --map or --only names.`;
 

@@ -101,8 +101,8 @@ async function importRows(file: FileHandle, path: string, command: Command): Pro
   const columns = importColumns(header.value?.cells ?? []);
   // `await` keeps the rows open until they are read.
   return await withDatabase(async (context) => {
-    // This stores the check value of LICENSE_KEY_SECRET in an empty database. Later the imported keys would not match the secret,
-    // because they are not derived from it.
+    // The check value of LICENSE_KEY_SECRET must be stored before the first license. After an import into an empty database, the
+    // secret would be refused, because no imported key is derived from it.
     await openLicenseKeys(context);
     return importLicenses(context, columns, rows, auditContextOf(command));
   });

@@ -119,7 +119,7 @@ const SELECT_PAGE = `
 
 /**
  * Returns a line with the command for the next page; empty on the last page. It leaves out `--json`, with which this line is not
- * printed, and `--as`, because listing writes no audit entry. @param words the command and its arguments
+ * printed, and `--as`, because listing writes no audit event. @param words the command and its arguments
  */
 export function nextPageText(words: readonly string[], options: object, cursor: string | null): string {
   if (cursor === null) return '';

@@ -82,8 +82,8 @@ export class RefusedFile {
   };
 
   /**
-   * A row with fewer cells than the header is padded. A row with more keeps them all: when the user deletes the surplus cells, the
-   * reason moves into the last column.
+   * Pads a row with fewer cells than the header, so that the reason is below `refused`. A row with more cells keeps them all: when
+   * the user deletes the surplus cells, the reason moves there too.
    */
   #padded(cells: readonly string[]): readonly string[] {
     return [...cells, ...Array<string>(Math.max(0, this.header!.length - cells.length)).fill('')];

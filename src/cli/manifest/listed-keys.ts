@@ -13,13 +13,14 @@ interface SigningKeys {
   readonly files: readonly string[];
   /** The keys of --public-key. */
   readonly named: readonly KeyObject[];
-  /** The keys of `knownManifestKeys`. */
+  /** The keys that the settings trust (`knownManifestKeys`). */
   readonly known: readonly KeyObject[];
 }
 
 /**
- * Asks before a manifest is signed with a key that no server is known to trust: the service may accept it because of its other
- * signatures, and then installed applications receive no update. A key that --public-key names needs no confirmation.
+ * Asks before a manifest is signed with a key that no server is known to trust. If it is a wrong key, the service may accept the
+ * manifest because of another signature, and applications that do not trust that one receive no update. A key that --public-key
+ * names needs no confirmation.
  * @throws CommandError
  */
 export async function confirmUnlistedKeys(

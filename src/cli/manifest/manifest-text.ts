@@ -10,7 +10,10 @@ import { aligned } from '../terminal/output.js';
 const audienceText = (minimum: string | null) =>
   minimum === null ? 'everyone' : `licenses that never expire, or not before ${minimum}`;
 
-/** Renders a manifest as text, with the key ids of its signatures. The signatures are not verified. */
+/**
+ * Renders a manifest as text, with the key ids of its signatures, which are not verified. The
+ * document repeats some members outside `signed`, for people; a copy that differs is a warning.
+ */
 export function manifestText(document: unknown): string {
   const { signed, signatures } = readDocument(document);
   const content = parseSigned(signed);

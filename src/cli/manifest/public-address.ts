@@ -31,9 +31,9 @@ export async function checkPublicAddress(published: Published): Promise<string |
   const { url, waitSeconds } = published;
   for (const deadline = Date.now() + waitSeconds * 1000; ; await wait(POLL_INTERVAL_MS)) {
     try {
-      const instead = await readServed(published);
-      if (instead === null) return null;
-      if (Date.now() >= deadline) return `${url} ${instead}`;
+      const fault = await readServed(published);
+      if (fault === null) return null;
+      if (Date.now() >= deadline) return `${url} ${fault}`;
     } catch (error) {
       // The address does not answer, answers with an error, or serves something wrong. The command reports this at once, because
       // waiting would not correct it and the manifest is already published.
@@ -46,8 +46,8 @@ export async function checkPublicAddress(published: Published): Promise<string |
 }
 
 /**
- * Reads what the address serves in place of the published manifest.
- * @returns null if it serves the published manifest, otherwise the end of a sentence about the address
+ * Compares what the address serves with the published manifest.
+ * @returns null if it serves that manifest, otherwise the end of a sentence about the address
  * @throws CommandError if it does not answer, or serves something wrong @throws ManifestError if clients refuse what it serves
  */
 async function readServed(published: Published): Promise<string | null> {

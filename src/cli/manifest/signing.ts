@@ -48,7 +48,7 @@ export interface SigningContext {
   readonly expires: Date;
   /** The private keys that sign the manifest. The list is empty with --prepare, and with --dry-run without --key. */
   readonly keys: readonly KeyObject[];
-  /** The public keys that may have signed the live manifest, or the manifest to which a withdrawal goes back. */
+  /** The public keys that verify the live manifest, or the manifest to which a withdrawal goes back. */
   readonly trusted: readonly KeyObject[];
 }
 

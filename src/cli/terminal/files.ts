@@ -9,8 +9,9 @@ import { CommandError, UsageError } from './output.js';
 const PACKAGE = resolve(fileURLToPath(new URL('../../..', import.meta.url)));
 
 /**
- * Resolves a path against the folder of the caller, which npm stores in INIT_CWD before it runs the command in the package's
- * folder, and deploy/mooring in MOORING_CWD if the user of the service cannot enter that folder.
+ * Resolves a path against the folder of the caller. This is not always the working directory: npm runs a command in the package's
+ * folder and stores that of the caller in INIT_CWD. deploy/mooring leaves a folder that the user of the service cannot enter, and
+ * stores it in MOORING_CWD.
  * @throws UsageError for an empty path, which would mean the folder of the caller itself
  */
 export function fromWorkingDirectory(file: string): string {

@@ -35,7 +35,7 @@ export const machines = fieldOption('--machines', machinesAllowedField.parseText
 export const reason = fieldOption('--reason', reasonField.parse);
 export const appVersion = fieldOption('--version', appVersionField.parse);
 
-/** Reads the id of a row, in lower case as PostgreSQL returns it: ids are also compared and stored as text. */
+/** Reads the id of a row. It becomes lower case, as PostgreSQL returns it, because ids are also compared and stored as text. */
 export const rowId = (text: string): string => text.toLowerCase();
 
 /** Returns an option as it is typed, from its name in the parsed options: `--on-expiry` of `onExpiry`. */

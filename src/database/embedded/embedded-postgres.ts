@@ -117,8 +117,8 @@ async function openServer(files: Files, server: Postmaster, end: () => Promise<v
 }
 
 /**
- * Returns the server that a crashed process left running, if it answers within two seconds and has the settings of a new
- * server. Otherwise a running server is ended, a stale pid file is changed so that a new server can start, and the result is null.
+ * Returns the server that a crashed process left running, if it answers within two seconds and has these settings. Otherwise a
+ * running server is ended, a stale pid file is changed so that a new server can start, and the result is null.
  */
 async function takeOver(files: Files, settings: Record<string, string>): Promise<Postmaster | null> {
   const previousServer = readPidFile(files.cluster);
@@ -176,10 +176,10 @@ async function query(url: string, sql: string, timeoutMilliseconds = 30_000): Pr
 async function createCluster(files: Files, durable: boolean) {
   const temporaryDir = mkdtempSync(join(files.dataDir, 'postgres.init-'));
   try {
-    const password = join(temporaryDir, PASSWORD_FILE);
-    writeFileSync(password, randomBytes(24).toString('base64url'), { mode: 0o600, flush: true });
-    await initializeCluster(join(temporaryDir, 'cluster'), password, durable);
-    renameSync(password, join(temporaryDir, 'cluster', PASSWORD_FILE));
+    const passwordFile = join(temporaryDir, PASSWORD_FILE);
+    writeFileSync(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600, flush: true });
+    await initializeCluster(join(temporaryDir, 'cluster'), passwordFile, durable);
+    renameSync(passwordFile, join(temporaryDir, 'cluster', PASSWORD_FILE));
     renameSync(join(temporaryDir, 'cluster'), files.cluster);
     const directory = openSync(files.dataDir, 'r');
     fsyncSync(directory);

@@ -25,8 +25,8 @@ export async function withFreePort(
 }
 
 /**
- * Whether a port is free at this moment. The links of development lead to `localhost`, which programs look for at `::1` first, so
- * no other program may use a port of 127.0.0.1 there either. Without IPv6, none can.
+ * Whether a port is free at this moment. The links of development lead to `localhost`, for which programs try `::1` before
+ * 127.0.0.1. A port of 127.0.0.1 must therefore be free at `::1` too. On a machine without IPv6 it is.
  */
 export async function isFree(port: number, host: string): Promise<boolean> {
   const isUnused = (address: string) =>
@@ -39,7 +39,7 @@ export async function isFree(port: number, host: string): Promise<boolean> {
 
 /**
  * Returns the port if it is free at this moment; for 0, any free port. Rejects if the port is in use.
- * @param reusePort also rejects if this system cannot share a port
+ * @param reusePort whether to reject also if this system cannot share a port
  */
 export function freePort(port: number, host: string, reusePort = false): Promise<number> {
   return new Promise((resolve, reject) => {

@@ -68,8 +68,8 @@ export async function initializeCluster(cluster: string, passwordFile: string, d
 }
 
 /**
- * Starts a server on this port (0: on any free port), and resolves when it accepts connections. The server continues to
- * run when this process ends. @throws Error with the last error line of the server's log if it does not start
+ * Starts a server on this port (0: on any free port), and resolves when it accepts connections. The server continues to run
+ * if this process is killed. @throws Error with the last error line of the server's log if it does not start
  */
 export async function launch(
   cluster: string,
@@ -101,6 +101,7 @@ async function launchOnce(cluster: string, logFile: string, settings: Record<str
   const child = spawn(program, args, { env: environment, detached: true, stdio: ['ignore', log, log] });
   closeSync(log);
   child.unref();
+  // The reason of a failed start; empty if the server exited, because its log then has the reason.
   let failure: string | undefined;
   child.once('error', (error) => (failure = error.message));
   child.once('exit', () => (failure ??= ''));
@@ -116,7 +117,10 @@ async function launchOnce(cluster: string, logFile: string, settings: Record<str
   return failure || lastErrorLine(readFileSync(logFile).subarray(previousLogBytes).toString());
 }
 
-/** Ends a server of this cluster: sends the signals one after the other, with time to exit after each, until it has exited. */
+/**
+ * Ends a server of this cluster: sends the signals one after the other, with time to exit after each, until it has exited.
+ * @param signals SIGINT is a fast shutdown; after SIGQUIT, an immediate one, the next start must recover
+ */
 export async function endPostmaster(pid: number, cluster: string, ...signals: NodeJS.Signals[]) {
   for (const signal of signals) {
     // A stopped process handles the signal only after SIGCONT.

@@ -82,7 +82,7 @@ export class Admission {
    * Decides whether a request is refused at once.
    * @param isBackground whether no person waits for it
    * @param mayWait whether it may wait for a slot; then only waiting times and `concurrentRequests` refuse it
-   * @returns undefined if it may begin, or wait
+   * @returns undefined if it is accepted: it may begin or wait, or the budget has no refusal left (REFUSALS_PER_ANSWER)
    */
   refusal(isBackground: boolean, mayWait = false): ShedReason | undefined {
     if (this.load.underWay >= this.limits.concurrentRequests) return 'concurrent_requests';

@@ -65,7 +65,7 @@ function readHeartbeat(
     socket.off('data', read).off('end', close);
     if (decide(isHeartbeat)) return;
     socket.off('error', ignore);
-    // The socket has no listener for data until the parser adds its own, so these bytes are kept for it.
+    // While a socket has no listener for data, `unshift` keeps the bytes: the parser receives them when it adds its listener.
     if (received) socket.unshift(Buffer.from(received, 'latin1'));
     parse(socket);
   };
@@ -77,10 +77,10 @@ function readHeartbeat(
     received += chunk.toString('latin1');
     const total = lengthOf(received);
     if (total === undefined) finish(false);
-    // If the client has given up, the next turn of the event loop closes the socket, and no answer is needed. Such a turn costs far
-    // less than an answer that no client reads.
     else if (received.length >= total && !isComplete) {
       isComplete = true;
+      // The inner callback runs at the end of the next turn of the event loop. If the client has given up, that turn has destroyed
+      // the socket, and no answer is needed. Such a turn costs far less than an answer that no client reads.
       setImmediate(() => setImmediate(() => finish(true)));
     }
   };

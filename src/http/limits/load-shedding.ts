@@ -38,6 +38,7 @@ export interface ShedResponses {
  * when its body has arrived. While the kernel's queue is long, a heartbeat on a new connection is also checked before it is parsed.
  * Probes, and responses that are the same for each client (`servePrepared`), are never refused. This must be called before other
  * listeners of connections are added, because it replaces Node's own.
+ * @returns the kernel's queue, for `closeConnections`
  */
 export function shedLoad(
   fastify: FastifyInstance,
@@ -80,7 +81,7 @@ export function shedLoad(
     requestQueue.end();
     done();
   });
-  // At the shutdown no request is refused because no slot is free, so that the requests that waited are answered.
+  // At the shutdown a request may begin without a free slot: otherwise those that `requestQueue.end` lets begin would be refused.
   const refuseWithBody = (isBackground: boolean) => refuse(isBackground, isClosing);
   countRequests(fastify, load, refuseWithBody, () => {
     admission.answered();

@@ -16,9 +16,9 @@ export interface ArrivedRequest {
 type WaitingRequest = ArrivedRequest & { readonly since: number };
 
 /**
- * The interval at which requests that have waited too long are refused, and at which free slots are filled, in addition to the
- * filling after each answer. A waiting request that begins may never take its slot, because it is refused or its client goes; the
- * slot would stay free until the next answer.
+ * The interval at which requests that have waited too long are refused, and free slots are filled. They are filled after each
+ * answer too, but a request that begins may be refused, or lose its client, before it takes its slot: the slot would then stay free
+ * until the next answer.
  */
 const CHECK_MS = 50;
 
@@ -84,7 +84,8 @@ export class RequestQueue {
     this.#timer = undefined;
   }
 
-  // A request that begins takes its slot only when its body was read, so `most` limits how many begin before that.
+  // A request that begins takes its slot only when its body was read, and `freeSlots` does not count it before. So more slots than
+  // `begun` must be free, and `most` limits how many begin in one call.
   #beginNewest(most: number): void {
     let begun = 0;
     for (const [requests, isBackground] of [

@@ -14,6 +14,7 @@ const BY_STATUS: Readonly<Record<number, ProblemCode>> = {
   404: 'not_found',
   405: 'method_not_allowed',
   413: 'body_too_large',
+  // Fastify: a parameter in the path has more than 100 characters, so nothing exists at this address.
   414: 'not_found',
   415: 'unsupported_media_type',
   503: 'unavailable',

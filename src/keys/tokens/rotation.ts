@@ -90,9 +90,9 @@ async function promote(
   formerState: RingEntry['state'],
 ): Promise<RingEntry[]> {
   const waitMs = Date.parse(next.since) + RING_PROPAGATION_MS - now.getTime();
-  // `next.since` is in the future only if a clock is or was wrong. A rotation is refused while it would wait for less than an hour,
-  // and not refused for a longer wait. A revocation is not refused for any `since` in the future, because the leaked key would sign
-  // in the meantime.
+  // `next.since` is in the future only if a clock is or was wrong. A rotation is then refused while it would wait for less
+  // than an hour. It is not refused for a longer wait, which would prevent rotations for as long as the clock was ahead. A
+  // revocation is not refused for any `since` in the future, because the leaked key would sign in the meantime.
   // Instances that do not know `next` yet refuse its tokens for at most 2 seconds, and the clients that sent these tokens activate
   // again.
   const isClockWrong =

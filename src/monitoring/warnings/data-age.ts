@@ -34,8 +34,8 @@ export interface DataAges {
   /** When the database was created. */
   readonly database_since: Date;
   /**
-   * The earliest day on which a table file was last rewritten, among the files whose next rewrite was overdue when the last
-   * finished retention run started; null if none was.
+   * The day of the last rewrite of a table file whose next rewrite was overdue when the last finished retention run started: the
+   * earliest such day; null if there is none.
    */
   readonly file_rewrite: string | null;
   /** The tables of the steps that failed in the last finished retention run. */

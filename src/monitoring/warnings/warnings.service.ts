@@ -39,7 +39,7 @@ export interface MonitoredState {
   readonly mail: WaitingMail;
   readonly erasures: ErasureState;
   readonly events: EventBacklog;
-  /** The sentence about another LICENSE_KEY_SECRET or LICENSE_KEY_PREFIX than that of the database. */
+  /** The sentence that LICENSE_KEY_SECRET or LICENSE_KEY_PREFIX differs from that of the database; undefined if there is none. */
   readonly key_settings_fault: string | undefined;
   /** Whether the database accepts no writes, such as a standby. */
   readonly is_read_only: boolean;
@@ -77,7 +77,10 @@ export class WarningsService implements OnModuleInit {
     void this.#sharedState.get();
   }
 
-  /** The queries run one after the other, so that a probe uses one connection and waits for only one timeout in an outage. */
+  /**
+   * The parts are read one after the other, so that a probe uses at most two connections (in `readWaitingMail`) and waits for only
+   * one timeout in an outage.
+   */
   async readState(): Promise<MonitoredState> {
     const now = this.clock.now();
     const ages = await readDataAges(this.dataSource, this.#policy, now);
@@ -99,7 +102,7 @@ export class WarningsService implements OnModuleInit {
     try {
       return this.derive(await withTimeout(this.#sharedState.get(), REQUEST_TIMEOUTS_MS.probe));
     } catch (error) {
-      // The connections log an outage.
+      // The job worker logs an outage of the database (`OutageLog`).
       if (error instanceof TimeoutError || isTemporaryDatabaseError(error)) return this.derive(null);
       this.log.failed('warnings not read', error);
       return this.derive(null, 'The database refuses a query of the warnings; the log says why.');

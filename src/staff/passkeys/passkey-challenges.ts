@@ -34,9 +34,9 @@ export class PasskeyChallenges {
   }
 
   /**
-   * Returns the challenge with the id of a cookie. For an id that `create` did not return, or with another `staffId`, it is one
-   * that no passkey has signed.
-   * @returns null if there is no id, or if its time is over or too far ahead
+   * Returns the challenge with the id of a cookie. An id that `create` did not return, or another `staffId`, gives a challenge that
+   * no passkey has signed.
+   * @returns null if the id is missing or invalid, or if its time is over or too far ahead
    */
   find(id: string | undefined, staffId: string | null): PasskeyChallenge | null {
     if (id === undefined || !isUuid(id) || version(id) !== 7) return null;
@@ -45,8 +45,8 @@ export class PasskeyChallenges {
   }
 
   /**
-   * Stores that a challenge was used, in the transaction that accepts its answer, for as long as any instance would accept the
-   * answer again: their clocks may differ.
+   * Stores that a challenge was used, in the transaction that accepts its answer. The row expires when no instance would accept the
+   * answer again: the clocks of instances may differ.
    * @returns false if it was used before
    */
   async use(transaction: SqlConnection, { id, staffId, bytes }: PasskeyChallenge): Promise<boolean> {
@@ -68,9 +68,9 @@ export class PasskeyChallenges {
 const creationTime = (id: string) => parseInt(id.replace('-', '').slice(0, 12), 16);
 
 /**
- * Returns the id of the row of a used challenge: its first half as a UUID of version 0, which no version of Mooring accepts from a
- * cookie. An instance of the previous version reads the challenge from the row that the cookie names. If a cookie could name this
- * row, that instance would accept the answer again.
+ * Returns the id of the row of a used challenge: the first half of the challenge as a UUID of version 0. During an upgrade, an
+ * older instance accepts each challenge whose row the cookie names, also a used one. It refuses a UUID of version 0, so a cookie
+ * cannot name this row.
  */
 function rowId(bytes: Buffer): string {
   const hex = bytes.toString('hex', 0, 16);

@@ -33,8 +33,8 @@ const INSERT_STATE = `
   insert into crash_group_state (crash_sig, state, resolved_in, changed_by, changed_at, last_week_end)
   values ($1, $2, $3, $4, $5, $6)`;
 
-// A group that was never given a state has no row that could be locked. Reads do not wait for this lock, and the deletion of an
-// expired state waits only until this transaction ends.
+// The table is locked, because a group without a stored state has no row to lock. Reads do not wait for this lock, and the deletion
+// of an expired state waits only until this transaction ends.
 const LOCK_STATES = 'lock table crash_group_state in share row exclusive mode';
 const SELECT_LAST_WEEK = 'select max(week_end)::text as last_week_end from crash_week where crash_sig = $1';
 

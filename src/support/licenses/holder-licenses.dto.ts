@@ -5,9 +5,9 @@ import { STAFF_STATUSES } from '../../licenses/license.rules.js';
 import { LICENSE_SORTS, type HolderLicensesFilter, type LicensePosition } from './holder-licenses.js';
 
 /**
- * The format of a cursor: sort key, `_`, license id, and `_` and `address_since` if the holder's address was set. Sort key by
- * `sort`: `issued`: minus the time of issue in seconds. `status`: 1 to 4 (active, suspended, revoked, refunded). `expiry`: the
- * expiry in seconds, or `Infinity` if there is none.
+ * The format of a cursor: sort key, `_` and license id, then `_` and `address_since` if that is defined (`LicensePosition`). The
+ * sort key depends on `sort`. `issued`: minus the time of issue in seconds. `status`: 1 to 4 (active, suspended, revoked,
+ * refunded). `expiry`: the expiry in seconds, or `Infinity` if there is none.
  */
 const CURSOR = /^(-?\d{1,12}(?:\.\d{1,6})?|Infinity)_([0-9a-f-]{36})(?:_(\d{1,15}))?$/;
 

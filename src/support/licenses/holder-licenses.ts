@@ -26,8 +26,8 @@ export interface LicensePosition {
   readonly sort_key: string;
   readonly id: string;
   /**
-   * When the license that names the holder got its address, in milliseconds; undefined if it has had it since its issue. If the
-   * license gets another address, it names another holder, whose list the position is not in.
+   * When the license in the URL, which names the holder, got its address, in milliseconds; undefined if it has had it since its
+   * issue. If it gets another address, it names another holder, and the position in the list of the former one is refused.
    */
   readonly address_since?: number | undefined;
 }

@@ -52,7 +52,7 @@ export async function ask<T = undefined>(
   if (path.startsWith('api/')) noteServiceTime(answer.headers.get('date'));
   const text = await answer.text().catch(throwUnavailable);
   if (!answer.ok) throw errorOf(answer.status, text);
-  // The service answers 200 only with a body.
+  // An empty 200 does not come from the service, so it is handled below like a text that is not JSON.
   if (text === '' && answer.status !== 200) return undefined as T;
   // A text that is not JSON comes from the network, such as the sign-in page of a hotel: the service was not reached.
   const data = parseJson(text);
@@ -87,8 +87,8 @@ async function send(
     keepalive,
     headers: {
       ...(body && { 'content-type': 'application/json' }),
-      // The service sends mails about what is done on a page in the language of the page. A GET is without this header, because
-      // the response to a preload could not be used for it.
+      // The mails that an action causes are in the language of the page. A GET does not set this header: with it, the browser would
+      // not use the response that the HTML file preloads.
       ...(method !== 'GET' && { 'accept-language': document.documentElement.lang }),
       ...headers,
     },

@@ -46,7 +46,7 @@ export interface ConfirmDialogProps<Name extends string> {
   readonly cancel: string;
   /** Whether the action is harmful: the submit button is then of the kind `danger`. */
   readonly danger?: boolean | ((values: Values<Name>) => boolean);
-  /** Renders what the values lead to. */
+  /** Renders what is shown below the fields. It may depend on their values. */
   readonly preview?: (values: Values<Name>) => ComponentChildren;
   /** @returns a message if the values together cannot be sent */
   readonly check?: (values: Values<Name>) => string | false;

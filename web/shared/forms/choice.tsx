@@ -31,7 +31,7 @@ export function Choice<Value extends string>({ label, name, value, options, hint
         onChange={(event) => onValue(event.currentTarget.value as Value)}
       >
         {(Object.keys(options) as Value[]).map((each) => (
-          // A choice cannot be read-only, and would lose the focus if it was disabled itself.
+          // A `select` cannot be read-only, and would lose the focus if it was disabled. So its other options are disabled.
           <option key={each} value={each} disabled={isFormBusy && each !== value}>
             {options[each]}
           </option>

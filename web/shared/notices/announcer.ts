@@ -2,8 +2,8 @@
 export const frontDialog = () => [...document.querySelectorAll('dialog[open]')].at(-1);
 
 /**
- * Announces a text to screen readers. They announce only changes of a region that existed before and, while a dialog is open, only
- * those inside it, so each dialog has a region of its own.
+ * Announces a text to screen readers. They announce only a change of an element that is already on the page and, while a dialog is
+ * open, only a change inside the dialog. So the page and each dialog have an empty element for announcements.
  */
 export function announce(text: string): void {
   // The regions are emptied first, so that a repeated text is announced again.

@@ -19,7 +19,7 @@ export function toast(text: string): void {
   announce(text);
   region.querySelector('.passing')?.remove();
   const element = createToast('toast passing', text);
-  // Screen readers get the text from the live region, which existed before.
+  // Hidden from screen readers, because `announce` has passed them the text.
   element.ariaHidden = 'true';
   showToast(element);
   const start = () => setTimeout(() => removeToast(element), TOAST_DURATION_MS);

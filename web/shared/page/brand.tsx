@@ -9,7 +9,7 @@ import { fill, UntrustedText } from '../texts/text.js';
  */
 export let brand: Partial<Brand> & Pick<Brand, 'product_name'> = { product_name: '' };
 
-/** Loads `brand`. With a top-level `await` instead, the bundler would write a third script (docs/decisions/0040). */
+/** Loads `brand`. With a top-level `await`, the bundler would write one more script for the portal (docs/decisions/0040). */
 export async function loadBrand(): Promise<void> {
   brand = await ask<Brand>('GET', '../brand').catch(() => brand);
   if (brand.accent) showAccent(brand.accent);

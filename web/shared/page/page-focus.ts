@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 
-/** If a browser also reports the focus, it does so within this time after the page is visible again. */
+/** After the page is visible again, the hook waits this long for a focus event, so that it does not call `handle` twice. */
 const FOCUS_DELAY_MS = 200;
 
 /**

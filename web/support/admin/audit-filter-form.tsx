@@ -30,7 +30,7 @@ export function AuditFilterForm({ query, choices }: Props) {
   const [wrongDays, setWrongDays] = useState<readonly string[]>([]);
   // The URL also changes when the browser goes back. An effect after the first paint would undo what a person has chosen by then.
   useLayoutEffect(() => {
-    // Only the form knows a day that is typed in part.
+    // A day that is typed in part is in the input only, and its value is empty. So setting the filter would not remove it.
     form.current!.reset();
     setWrongDays([]);
     setFilter(readFilter(query));

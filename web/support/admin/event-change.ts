@@ -28,6 +28,7 @@ function differenceText(name: string, before: Values, after: Values): string {
   const value = (values: Values) => valueText(name, values[name]);
   if (!(name in after)) return t(texts.ended, { value: value(before) });
   if (!(name in before)) return value(after);
+  // An event may have a value that it did not change, such as the state of a crash group that is resolved in another version.
   if (value(before) === value(after)) return t(texts.unchanged, { value: value(after) });
   return `${value(before)} → ${value(after)}`;
 }

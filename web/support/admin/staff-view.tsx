@@ -53,7 +53,7 @@ export function StaffView({ session }: { session: StaffSessionAnswer }) {
     });
   }
 
-  /** Closes the dialog whose action is done, and shows the result. A mailed link has no dialog, so its result closes none. */
+  /** Closes the dialog and shows its result. A mailed link only calls `showResult`, so a dialog that was opened meanwhile stays. */
   function finish(sentence: string, email: string, row?: string) {
     closeDialogs();
     void showResult(sentence, email, row);

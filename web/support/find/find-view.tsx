@@ -62,7 +62,7 @@ export function FindView({ search, setSearch, isAdmin }: Props) {
   const { text, kind, licenses, activationId } = search;
   const textError = isTextMissing ? texts.empty : memberErrors(action.error)[kind];
 
-  // An effect after the first paint would select what a person has typed by then.
+  // `startSearch` only focuses the field and selects its text. An effect after the first paint would select what was typed by then.
   useLayoutEffect(() => startSearch(form.current!.querySelector('input')!), []);
 
   async function runSearch() {

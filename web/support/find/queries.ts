@@ -35,7 +35,7 @@ export function readQueries(text: string): [Query, ...Query[]] {
   const isKey = readLicenseKey(text) !== null;
   // Any text that is long enough may be the key that another system issued before an import. Some systems have UUIDs as keys.
   const isPreviousKey = !isKey && readPreviousKey(text) !== null;
-  // The service refuses a longer transaction id, such as a text with a key.
+  // The service refuses a longer transaction id. A key may be longer, or be in a longer text, such as its mail.
   const isOnlyKey = text.length > MAX_TRANSACTION_ID_LENGTH && (isKey || isPreviousKey);
   const key: Query = { kind: 'license_key', text };
   const queries = [

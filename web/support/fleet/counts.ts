@@ -6,9 +6,9 @@ import type { FleetOther, FleetWeek } from '../../../src/http/responses/api-type
 /** The heartbeats of a week that have the same value. */
 export interface Count {
   readonly label: string;
-  /** The name of the value, if this page knows one. */
+  /** The name of a Mac model; undefined for an unknown one, and for the values of other dimensions. */
   readonly name?: string | undefined;
-  /** Whether these heartbeats have several values, which are counted together because each is rare or no bar is left for it. */
+  /** Whether several values are counted together here: rare ones, or those that get no bar of their own in `Distribution`. */
   readonly isOther: boolean;
   readonly heartbeats: number;
 }

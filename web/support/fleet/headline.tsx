@@ -73,5 +73,5 @@ function changeText(version: string, { byVersion }: Shares, before: Shares | und
   return plural(Math.abs(points), points > 0 ? texts.more : texts.fewer);
 }
 
-/** Estimates the number of machines to two digits, because the heartbeats do not allow more. */
+/** Estimates the number of machines to two significant digits, because the heartbeats allow no exact number. */
 const estimateMachines = (heartbeats: number) => Number((heartbeats / HEARTBEATS_PER_MACHINE).toPrecision(2));

@@ -12,7 +12,7 @@ export function Spark({ counts }: { counts: readonly number[] }) {
   const [last = 0, before = 0] = counts;
   return (
     <>
-      {/* The text comes first, because it is on one line with the other cells of its row. */}
+      {/* The text comes first, because the first lines of all cells of a row have one baseline. */}
       <span class="quiet small change">
         {t(trendText(counts), { last: formatNumber(last), before: formatNumber(before) })}
       </span>

@@ -7,7 +7,7 @@ import { ValueLabel } from './value-label.js';
 export interface WeekRow {
   readonly key: string;
   readonly label: string;
-  /** The name of the label, if it is a value that has one. */
+  /** The name of the Mac model whose identifier is the label; undefined for every other label. */
   readonly name?: string | undefined;
   /** The value of each week, newest first; empty for a week without a value. */
   readonly cells: readonly string[];

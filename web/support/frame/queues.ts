@@ -6,7 +6,7 @@ import type { ErasureListAnswer, ReleaseQueueAnswer } from '../../../src/http/re
 
 const POLL_INTERVAL_MS = 60_000;
 const INPUT_EVENTS = ['focus', 'keydown', 'pointerdown'];
-/** Requests keep a session alive, so polling stops without input, and the session can end by itself (src/http/sessions/). */
+/** Each poll prolongs the session. Without input polling stops, so that the session can end by itself (src/http/sessions/). */
 const MAX_IDLE_MS = 5 * 60_000;
 
 export interface Queues {

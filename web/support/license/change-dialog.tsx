@@ -85,6 +85,7 @@ function fieldsOf(license: LicenseDetail) {
     // Only the day is shown. The time of day is kept unless the day is changed.
     expires_at: expiresField(license.expires_at === null ? '' : lastDay(license.expires_at)),
     on_expiry: { label: texts.onExpiry, value: license.on_expiry, options: texts.onExpiries },
+    // A restore may have lost the address, which can be set again. An erased license gets no address.
     ...((email || license.is_address_lost) && {
       email: emailField(texts.email, emailCheck, { value: email, hint: texts.emailHint }),
     }),

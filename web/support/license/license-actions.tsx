@@ -13,7 +13,9 @@ interface Props {
   readonly isAdmin: boolean;
   /** Shows the text of a finished action. @param row where the focus moves to, if not back to the button */
   readonly onDone: (text: string, row?: string) => void;
+  /** Shows the license as the answer to a change has it. */
   readonly onLicense: (license: LicenseDetail) => void;
+  /** Loads the license and the queues again, after an action or a conflict. */
   readonly onChange: () => Promise<void>;
 }
 
@@ -22,7 +24,7 @@ export function LicenseActions({ license, isAdmin, onDone, onLicense, onChange }
   const [openDialog, setOpenDialog] = useState<'send' | 'rekey' | 'change' | 'erase'>();
   const { email, status } = license;
   const isEnded = status === 'revoked' || status === 'refunded';
-  // Why the service refuses to mail the key; undefined if it does not refuse.
+  // Why the service refuses to mail the key; undefined if it does not refuse. `not_made_here`: it cannot derive this key.
   const notMailed = isEnded ? status : license.is_key_mailable ? undefined : 'not_made_here';
   const close = () => setOpenDialog(undefined);
   const finish = (sentence: string, row?: string) => {

@@ -44,6 +44,7 @@ export function MachinesInUse({
 }: Props) {
   const { shown, showAllButton } = useFirstRows(rows, ROWS_SHOWN_AT_FIRST);
   const states = useRowStates();
+  // The dialog shows the mails. They are loaded before it opens.
   useDecisionMails();
   const selection = useSelection(
     shown.flatMap(({ id, state }) => (state === 'active' && !isPending(states.get(id)) ? [id] : [])),

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 
 /*
  * Shortcuts of a single key, such as J and R, can be turned off in this browser, because a person who dictates, or who touches keys
- * without meaning to, would trigger them (WCAG 2.2, 2.1.4). The style sheet hides their names while they are off.
+ * without meaning to, would trigger them (WCAG 2.2, 2.1.4). The style sheet hides the hints about them then.
  */
 
 /** The name under which the browser stores that the shortcuts are off. */

@@ -53,7 +53,7 @@ export function DecideDialog({ targets, decision, onClose, onConfirmed }: Props)
   );
 }
 
-/** Returns the reason that was typed for the same decision, if it failed. */
+/** Returns the reason that was typed when the same decision about one of the machines failed; undefined without a failure. */
 function useTypedReason(targets: readonly Target[], decision: Decision): string | undefined {
   const states = useRowStates();
   for (const { activation } of targets) {

@@ -71,16 +71,16 @@ function prepare(targets: readonly Target[], decision: Decision, reason: string)
   const outcomes: Outcome[] = [];
   const failures: { readonly target: Target; readonly error: unknown }[] = [];
   // A service that does not answer, or a session that has ended, would fail each further request too.
-  let lasting: unknown;
+  let lastingError: unknown;
   const requests = targets.map((target) => async () => {
     try {
-      if (lasting !== undefined) throw lasting;
-      // After a sign-out `current` is undefined, and the service refuses the request.
+      if (lastingError !== undefined) throw lastingError;
+      // The service would refuse with the same error. After a sign-out `current` is undefined, and the service does refuse.
       const current = staffId();
       if (current !== undefined && current !== staff) throw new ApiError(412, 'another_person', '');
       outcomes.push(await send(target, decision, reason, staff));
     } catch (error) {
-      if (error instanceof ServiceUnavailable || isSignedOut(error)) lasting = error;
+      if (error instanceof ServiceUnavailable || isSignedOut(error)) lastingError = error;
       failures.push({ target, error });
     }
   });
@@ -136,6 +136,7 @@ function failureText(
   error: unknown,
 ): string {
   const machine = namesOf(targets);
+  // The text is about a release, because `decline` throws this error of a single request, and does not report it.
   if (targets.length === 1 && isUnanswered(error)) return t(texts.unanswered, { machine });
   if (targets.length === 1) return t(texts.failed[decision], { machine, problem: explain(error) });
   const failed = targets.length - outcomes.length;
@@ -152,9 +153,7 @@ function countText(targets: readonly Target[], decision: Decision, outcomes: rea
 
 const isOfAnotherPerson = (error: unknown) => error instanceof ApiError && error.code === 'another_person';
 
-/**
- * Whether the request may have been carried out: only the answer may have been lost. A single decline is not reported, but thrown.
- */
+/** Whether the request may have been carried out, because only its answer may have been lost. */
 const isUnanswered = (error: unknown) => error instanceof ServiceUnavailable && !isOffline(error);
 
 const idsOf = (targets: readonly Target[]) => targets.map(({ activation }) => activation.id);

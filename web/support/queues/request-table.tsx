@@ -36,6 +36,7 @@ export function RequestTable<Row extends RequestWithActivation>({
 }: Props<Row>) {
   const { shown, showAllButton } = useFirstRows(rows, ROWS_SHOWN_AT_FIRST);
   const states = useRowStates();
+  // The dialog shows the mails. They are loaded before it opens.
   useDecisionMails();
   const selection = useSelection(
     shown.filter(({ activation }) => !isPending(states.get(activation.id))).map(({ id }) => id),

@@ -47,6 +47,7 @@ export const isPending = (state: RowState | undefined): state is Decision => typ
  * activations, also if a decision about one failed.
  */
 export function useOnDecided(load: (ids: readonly string[]) => Promise<unknown>): void {
+  // The effect has no dependencies, so that the `load` of the latest render is called.
   useEffect(() => {
     decidedListeners.add(load);
     return () => void decidedListeners.delete(load);
