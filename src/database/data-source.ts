@@ -164,7 +164,7 @@ export function jobsPool(databaseUrl: string, max: number): pg.Pool {
     statement_timeout: JOBS_TIMEOUTS_MS.statement,
     keepAlive: true,
   });
-  // A broken connection is replaced. Its query reports the error.
+  // A broken connection is replaced. Its query reports the error. graphile-worker warns of a pool without the second listener.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => void client.on('error', () => undefined));
   return pool;

@@ -13,9 +13,11 @@ export function Spark({ counts }: { counts: readonly number[] }) {
   return (
     <>
       {/* The text comes first, because the first lines of all cells of a row have one baseline. */}
-      <span class="quiet small change">
-        {t(trendText(counts), { last: formatNumber(last), before: formatNumber(before) })}
-      </span>
+      {counts.length > 1 && (
+        <span class="quiet small change">
+          {t(trendText(counts), { last: formatNumber(last), before: formatNumber(before) })}
+        </span>
+      )}
       <svg
         class="spark"
         viewBox={`0 0 ${counts.length * STEP} ${HEIGHT}`}
