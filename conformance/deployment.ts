@@ -11,7 +11,7 @@ export interface License {
 export const MACHINE_ID = createHash('sha256').update('mooring conformance').digest('hex');
 /** The label that the portal shows. */
 export const HOSTNAME_HINT = 'Conformance check';
-/** A text that is not a token. It is random: a refusal that contains it repeats the request, which a check forbids. */
+/** A text that is not a token. It is random, so a refusal contains it only if it repeats the request, which a check forbids. */
 export const NOT_A_TOKEN = randomUUID();
 /** A version that is never published, so that no license is refused because of it. */
 export const APP_VERSION = '0.0.0.1';

@@ -13,7 +13,7 @@ const plainHeartbeat = once(async (service) =>
 );
 
 async function confirmedHeartbeat(service: Deployment): Promise<Answer> {
-  // If there is none, this throws the reason, which is not the one below.
+  // Without an activation this throws NotChecked with the reason for that, which is not the reason below.
   await successfulActivation(service);
   const answer = await plainHeartbeat(service).catch(() => {
     throw new NotChecked('the first heartbeat was not answered');

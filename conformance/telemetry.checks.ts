@@ -42,7 +42,7 @@ const invalidTelemetry = once((service) =>
 
 /** The names in `dropped` of the answer to the invalid telemetry. */
 async function droppedNames(service: Deployment): Promise<unknown[]> {
-  // If there is none, this throws the reason, which is not the one below.
+  // Without an activation this throws NotChecked with the reason for that, which is not the reason below.
   await successfulActivation(service);
   const answer = await invalidTelemetry(service).catch(() => {
     throw new NotChecked('the heartbeat with invalid telemetry was not answered');

@@ -215,6 +215,7 @@ class MooringTestRunner {
       }));
   }
 
+  /** Ends the test process. The next run of a mutant starts another one. */
   async #replace() {
     await this.#process?.end();
     this.#process = undefined;

@@ -40,6 +40,7 @@ export async function ensureMutationInstalled() {
 
 async function install(folder, flags, isInstalledByHand = () => false) {
   const stamp = join(root, folder, 'node_modules/.mooring-install');
+  // The scripts of package.json are left out, because a change of them needs no installation.
   const expected = hash(
     read(join(folder, 'package-lock.json')),
     JSON.stringify({ ...JSON.parse(read(join(folder, 'package.json'))), scripts: {} }),

@@ -67,7 +67,7 @@ async function measureAll({ url, folder, processes, progress }, { rate, rounds, 
       if (round === rounds)
         codeMail = await measureHolderCode({ port, mails, activation: data.activations[0] });
       await flood({ end: true });
-      // The flood goes on until the last of these mails has arrived, so the later codes have no measured processor time.
+      // The flood went on until these mails arrived. No processor time was measured for its later requests, so they are kept apart.
       measured.flood.push({ ...floodMeasurements, laterCodes: (await flood({ collect: true })).kinds.code });
     }
     await heartbeats({ end: true });

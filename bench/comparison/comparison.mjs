@@ -73,7 +73,7 @@ function measureSignature() {
   return (user + system) / SIGNATURES;
 }
 
-/** Starts a service of modules, because a profile of the bundle names one file for all layers. */
+/** Starts the modules of dist/ instead of the bundle, in whose profile all layers would be in one file. */
 function startForProfile(processes, { settings }) {
   const flags = ['--import', join(root, 'bench/load/profiler.mjs')];
   return processes.startService(settings, flags, { program: join(root, 'dist/main.js') });

@@ -23,7 +23,7 @@ const LAYERS = [
   ['other code of the service', /^dist\//],
   ['Node: HTTP, sockets, timers', /./],
 ];
-/** Functions of Node work for the layer that calls them if it is one of these. Otherwise they are a layer of their own. */
+/** The time of a function of Node counts for the layer that calls it if that is one of these, and otherwise for the last layer. */
 const CALLERS = new Set(['signatures and hashes', 'PostgreSQL client']);
 
 /**

@@ -90,6 +90,7 @@ function describeFloors({ heartbeat, telemetry, manifest, manifest_304 }, signat
   if (!heartbeat?.service.processorUs || !manifest) return '';
   const [own, constant] = [heartbeat.service.processorUs, manifest.constant.processorUs];
   const minimal = heartbeat.minimal.processorUs;
+  // Both ratios are those of the service, so their quotient compares the minimal server with the other one.
   const minimalTimes = (servers, name) => (servers[name].ratio / servers.minimal.ratio).toFixed(2);
   const withTelemetry = telemetry
     ? `, and with telemetry ${minimalTimes(telemetry, 'plain')} times as fast as plain`

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 /** The heartbeats that are sent for each activation. */
 export const HEARTBEATS_PER_ACTIVATION = 3;
 
-/** Whether an activation was acknowledged. */
+/** Whether a response acknowledges an activation, the only write of the load. */
 export const isWrite = ({ name, status }) => name === 'activate' && status === 201;
 /** Whether a response is a success, or asks the client to retry. */
 export const isRight = ({ status, code, action }) =>

@@ -19,7 +19,7 @@ export async function makeDatabase({ url: server, folder, progress }, name, size
   const url = await createDatabase(server, name);
   await migrate(url);
   mkdirSync(join(folder, name));
-  // The temporary functions and the temporary table exist as long as this connection.
+  // The temporary functions and the temporary table exist only in this connection, so the rows are inserted over it too.
   const client = new pg.Client({ connectionString: url });
   // On an interrupt the server ends before this connection, which is no error.
   client.on('error', () => undefined);

@@ -86,7 +86,7 @@ async function makeRowsToProcess(url, client, rows) {
   await client.query('insert into telemetry_inbox select * from inbox_rows');
   await client.query('drop table inbox_rows');
   await client.query(INSERT_ENDED_ACTIVATIONS, [Math.ceil(rows / 20)]);
-  // The week before last counts as rolled up, so exactly one completed week is left.
+  // `fleet_week` names a week by its last day, a Sunday. The week before last is rolled up, so exactly one completed week is left.
   await client.query(
     `truncate fleet_week cascade; insert into fleet_week values (date_trunc('week', current_date)::date - 8)`,
   );

@@ -7,7 +7,7 @@ const NOW = Date.UTC(2026, 9, 1);
 const DAY_MS = 86_400_000;
 
 /**
- * The kinds of licenses, the percentage of each, and the status that it becomes.
+ * The kinds of licenses, the percentage of each, and the status that it gets. An expired license is active and has a past expiry.
  * @type {readonly (readonly [kind: string, percent: number, becomes: string])[]}
  */
 const KINDS = [
@@ -29,7 +29,7 @@ const KINDS = [
 export function makeExport(system, { rows, seed }) {
   const random = new Random(seed);
   const sales = Array.from({ length: rows }, (_, i) => sale(system, i, random));
-  // The two keys of an order are refunded together.
+  // Every seventh license has the order of the license before it (`sale`), and the keys of an order are refunded together.
   for (let i = 6; i < rows; i += 7) {
     const { kind, expiresAt } = sales[i - 1];
     Object.assign(sales[i], { kind, expiresAt });
@@ -89,7 +89,7 @@ const UPPER_HEX = '0123456789ABCDEF';
 const groups = (random, alphabet, count, length) =>
   Array.from({ length: count }, () => symbols(random, alphabet, length)).join('-');
 
-/** Lemon Squeezy's keys are UUIDs of version 4: the third group begins with a 4. */
+/** Makes a key as each system does. Lemon Squeezy's are UUIDs of version 4: `$14` is the first capture, and then a 4. */
 const KEYS = {
   lemonsqueezy: (random) =>
     [8, 4, 4, 4, 12]
@@ -121,6 +121,7 @@ const FORMATS = {
   paddle: (sales) => ({ text: `\uFEFF${csv(paddleLines(sales))}`, extension: 'csv' }),
 };
 
+/** Writes the pages of an API one after the other. Every second one is indented, so that the import must read both forms. */
 const pages = (sales, size, page) =>
   Array.from({ length: Math.ceil(sales.length / size) }, (_, i) =>
     JSON.stringify(

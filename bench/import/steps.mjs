@@ -17,8 +17,8 @@ const CONCURRENCY = 8;
 /** How many times an import is killed, at most; the run after the last kill ends by itself. */
 const KILLS = 6;
 /**
- * The longest time until a run is killed: after it has stored a further batch (`batch`), or after its start (`start`), as in every
- * fourth run, the first included.
+ * The longest time until a run is killed. The first run and every fourth one after it are killed within `start` of their start, the
+ * others within `batch` after they have stored a further batch.
  */
 const KILL_WITHIN_MS = { batch: 400, start: 3_000 };
 /** The interval at which a run is watched for its first batch. */

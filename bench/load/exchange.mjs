@@ -8,8 +8,8 @@ const TOKEN = '"token":"';
 const STOP = '"client_action":"stop"';
 
 /**
- * Returns counts of each outcome of a call, which are 0. `refused` is a 503 with a `retry-after`, `unanswered` is no response, and
- * `wrong_stop` is a response that stops the client. `wrong` is any other response than `right`, a 200 with a token.
+ * Returns a count of 0 for each outcome of a call: `right` is a 200 with a token, `refused` a 503 with a `retry-after`,
+ * `unanswered` no response, `wrong_stop` a response that stops the client, and `wrong` any other response.
  */
 export const emptyCounts = () => ({ right: 0, refused: 0, unanswered: 0, wrong: 0, wrong_stop: 0 });
 
@@ -45,7 +45,8 @@ export class Exchange {
 
   /**
    * Opens all kept connections before the first call, as a proxy has them open after some time. Otherwise the first calls of an
-   * overload would open them at once. The kernel would ignore some, which would count as in use for seconds.
+   * overload would open them at once. The kernel would ignore some of these attempts, and each would count as a connection in use
+   * until it is repeated after seconds.
    */
   async openAll() {
     while (this.#isKept && this.#open < this.#maxConnections) {

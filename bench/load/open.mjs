@@ -62,7 +62,7 @@ async function arrivals({ port, connectionKind, opensAll, perSecond, seconds, wa
   const send = async (due) => {
     const { outcome, status, reason, openedAt } = await exchange.send();
     const now = performance.now();
-    // A right response counts for the throughput when it arrives, and for the times when its request was due.
+    // A right response counts for the throughput if it arrives in the window, and for the times if its request was due in it.
     if (outcome === 'right' && now >= countsFrom && now < until) counts.right_in_window += 1;
     if (due < countsFrom) return;
     counts[outcome] += 1;

@@ -159,7 +159,7 @@ export function readResidentMemory(pid) {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024;
 }
 
-/** Sends a message to a service that was started with a module which answers it. @returns the answer */
+/** Sends a message to a service in which a module that Node loaded with `--import` answers it. @returns the answer */
 export function ask(child, message) {
   child.send(message);
   return nextMessage(child, 'service');

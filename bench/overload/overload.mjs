@@ -20,7 +20,7 @@ const WARM_UP_SECONDS = 3;
 /** Connections of the closed loop that measures the capacity. */
 const CAPACITY_CONNECTIONS = 64;
 const CAPACITY_SECONDS = 5;
-/** The reconnection runs faster, as if there were this many clients. */
+/** The number of clients that the reconnection represents: its waits are shortened by the ratio of this number to `--clients`. */
 const REAL_CLIENTS = 1_000_000;
 /** The reconnection is stopped after this multiple of the number of clients divided by the capacity. */
 const MAX_RECONNECTION_FACTOR = 2.5;

@@ -9,7 +9,8 @@ import {
 } from '../measure.mjs';
 
 /**
- * The goals of each point: right answers as a share of the capacity (or of the load, if that is less), and their 99th percentile.
+ * The goals of each point (a load with one kind of connection): right answers as a share of the capacity, or of the load if that is
+ * less, and the 99th percentile of their times.
  */
 const MIN_SHARE = 0.9;
 const MAX_P99_MS = 1_000;

@@ -34,7 +34,7 @@ const SUPPORT_GOAL = { ms: 2_000 };
 
 /**
  * The pages, each with its path (by default the `release_url` of a new refusal), the element that a person waits for, the
- * browser that opens it (`as`), and the goals for the load.
+ * browser context that opens it (`as`, a key of `contexts`, which decides who is signed in), and the goals for the load.
  */
 const PAGES = [
   ...Object.keys(LOCALES).flatMap((tag) =>

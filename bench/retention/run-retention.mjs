@@ -2,7 +2,7 @@ import { ScriptError } from '../../scripts/prepare.mjs';
 
 /**
  * Runs the retention as the hourly job does.
- * @param asOf the time of the run, which is compared with no other clock; the current time if it is missing
+ * @param asOf the time of the run, by default the current one. With it, the checks of the clock always pass
  * @throws ScriptError if a step failed
  */
 export async function runRetention(url, asOf) {

@@ -30,6 +30,7 @@ export class Fleet {
   #token = [];
   /** Arrays with one byte for each client. */
   #states;
+  /** The ETag of each manifest, by its sequence. */
   #etags = [];
 
   /** @param context checker, connections, pace, random; the licenses with their keys and addresses; the number of days */

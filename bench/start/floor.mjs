@@ -1,5 +1,5 @@
-// Imports the modules of its arguments, reports its resident memory over IPC, and waits for its end. It shows what Node and
-// packages take before the service does anything.
+// Imports the modules of its arguments, reports its resident memory over IPC, and runs until it is ended. It shows what Node and
+// packages take without the service.
 import { memoryParts } from './memory.mjs';
 
 for (const name of process.argv.slice(2)) await import(name);

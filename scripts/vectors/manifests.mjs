@@ -55,7 +55,7 @@ function manifest(content, signers = [CURRENT], outer = {}) {
   return { ...copies, signature: first.signature, key_id: first.key_id, signed, signatures, ...outer };
 }
 
-/** The state of a client that has seen a manifest under these keys. */
+/** The member `seen` of a client's state, after the client has seen a manifest under these keys. */
 const seenAt = (content, ...keys) =>
   Object.fromEntries(
     keys.map((key) => [key.published.kid, { sequence: content.sequence, digest: digestOf(content) }]),

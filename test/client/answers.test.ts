@@ -422,7 +422,7 @@ const tokenOf = (machine: string) =>
     exp: (START + 7 * DAY) / 1_000,
   })}.${'A'.repeat(86)}`;
 
-/** Makes an activated computer with this machine id, whose tokens the service issues for this machine. */
+/** Makes an activated computer with this machine id. The service issues its tokens for this machine. */
 async function computerWith(machine: string): Promise<Computer> {
   const computer = await Computer.make();
   computer.service.answer['/v1/activate'] = () => computer.service.confirm(201, { token: tokenOf(machine) });

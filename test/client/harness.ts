@@ -28,7 +28,7 @@ export class FakeTime {
   readonly clock = { now: () => this.wall, monotonic: () => this.monotonic };
   readonly timers = {
     set: (work: () => unknown, milliseconds: number) => {
-      // The timers of Node take a delay of 0, and one that is no number, for a millisecond.
+      // Node's timers treat a delay of 0 or NaN as one millisecond.
       const timer = { work, due: this.monotonic + (milliseconds || 1) };
       this.pending.add(timer);
       return timer;

@@ -147,6 +147,7 @@ describe('the schedule', () => {
 /** Whether a field belongs to a crash signature. The number of crashes does not: it is sent with every heartbeat. */
 const isCrashField = (name: string) => name.startsWith('crash_') && name !== 'crash_count_since_last';
 const fields = Object.entries(EVERY_FIELD);
+/** All fields that the `telemetry` callback of an application can return, which are not those of a crash signature. */
 const ALL_FIELDS = Object.fromEntries(fields.filter(([name]) => !isCrashField(name))) as Required<Telemetry>;
 const CRASH = Object.fromEntries(fields.filter(([name]) => isCrashField(name))) as Required<CrashSignature>;
 

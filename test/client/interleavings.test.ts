@@ -60,7 +60,7 @@ async function runCommands(
   computer: ScheduledComputer,
   commands: Command[],
 ): Promise<void> {
-  // The scheduler calls this before each release. No command waits for real I/O, so the release may follow.
+  // `releaseAll` calls this before each step. The result is always true, because no command waits for real I/O.
   const observeStatus = () => {
     const { run } = computer;
     if (run.status !== undefined) run.observe(run.client.status);
@@ -106,10 +106,10 @@ test('an activation that is made while the state cannot be read is kept, whateve
       faults(oneIn(2)),
       scenario(['activate', 'retry', 'three seconds', 'crash']),
       fc.constantFrom(0, 8 * DAY),
-      async (scheduler, faulty, commands, offMs) => {
+      async (scheduler, faulty, commands, elapsedMs) => {
         const computer = new ScheduledComputer(scheduler);
         await releaseAll(scheduler, computer.startActivated(NO_FAULTS));
-        computer.time.wall += offMs;
+        computer.time.wall += elapsedMs;
         await releaseAll(scheduler, computer.reopenWithFaults({ ...faulty, reads: [true, ...faulty.reads] }));
         await runCommands(scheduler, computer, commands);
       },

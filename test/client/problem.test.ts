@@ -6,8 +6,8 @@ import { PROBLEMS } from '../../src/http/problems/problem.js';
 import { Computer, EMAIL, KEY, problem } from './harness.js';
 
 /**
- * Reads the codes of the client's calls and their members from the texts of the service's catalogue ("Manifest only: …",
- * "carries …").
+ * Reads from the texts of the service's catalogue which codes the calls of the client can get ("Manifest only: …"), and which
+ * members each code has ("carries …").
  */
 function readCatalogue() {
   const relevant = Object.entries(PROBLEMS).filter(([, { when }]) => {

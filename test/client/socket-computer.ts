@@ -11,7 +11,7 @@ export interface Attempt {
   path: Path;
   /** The time of the monotonic clock. */
   when: number;
-  /** `when` without the time asleep, for pauses between calls: a timer that is due during sleep fires at the wake-up. */
+  /** `when` without the time asleep. It measures pauses between calls, because a timer that is due in sleep fires afterwards. */
   awake: number;
   /** The status of the application at that time. */
   status: Status['kind'];
@@ -137,7 +137,8 @@ export class SocketComputer extends Computer {
   }
 
   /**
-   * The default `fetch` of the client. The client aborts the signal at the end of each call, also after it has read the response.
+   * Records a call, and sends it with the default `fetch` of the client. The client aborts the signal at the end of each call, also
+   * after it has read the response.
    */
   #fetch: Fetch = (url, init) => {
     const { pathname } = new URL(url);

@@ -74,10 +74,10 @@ describe('the state file', () => {
     await writeState(file, stateWith('one'));
     const ended = spawn(process.execPath, ['-e', '']);
     await new Promise((resolve) => ended.once('exit', resolve));
-    // This process runs, and may be writing. The others are not temporary files of the state.
+    // Files of this process are kept, because it runs and may be writing. The others are not temporary files of the state.
     const own = [`${process.pid}-0123abcd.tmp`, `${process.pid}.tmp`];
     const kept = [...own, `${ended.pid}.tmp.txt`, `x${ended.pid}.tmp`, 'tmp'];
-    // An earlier client wrote the second name.
+    // Earlier versions of the client gave a temporary file a name of the second form.
     for (const end of [`${ended.pid}-0123abcd.tmp`, `${ended.pid}.tmp`, ...kept])
       await writeFile(`${file}.${end}`, 'half');
     expect(await readState(file, noLog)).toEqual(stateWith('one'));

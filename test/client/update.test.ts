@@ -323,7 +323,7 @@ describe('the daily check', () => {
     await computer.open({ trustedKeys });
     serveManifest(computer, manifest(), { etag: '"m42"' });
     expect((await first.checkForUpdate()).available).toBe(true);
-    // It withdraws version 3.2.0.
+    // This manifest withdraws version 3.2.0.
     serveManifest(computer, manifest({ sequence: 43, version: '3.1.0' }));
     expect(await computer.client.checkForUpdate()).toEqual({ available: false, reason: 'up_to_date' });
     computer.service.answer['/v1/manifest'] = () => () => new Response(null, { status: 304 });

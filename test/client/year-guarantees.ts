@@ -67,7 +67,8 @@ function* checkStart({ start, mustCallService }: Run, heartbeats: Attempt[]): Ge
 }
 
 /**
- * Finds the last call that set the time of the next heartbeat: an activation that a click requested does so only if it succeeds.
+ * Finds the last call that set the time of the next heartbeat: a heartbeat, an activation that the service requested, or another
+ * activation that was confirmed.
  */
 function findScheduling(calls: readonly Attempt[]): Attempt {
   return calls.findLast(

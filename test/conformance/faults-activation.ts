@@ -219,7 +219,7 @@ export const ACTIVATION_FAULTS: readonly FaultCase[] = [
   ],
   [
     'has no machine limit',
-    // The answer that is repeated has the token of the first machine.
+    // The replayed answer has the token of the first machine, so the check of `mch` fails too.
     replay(activationConfirmed, withCode('machine_limit_reached')),
     'A token that is a JWS names the machine of its request in mch, and its iat is 7 days before its exp',
     'A machine above the limit is refused with 409, the numbers of machines, portal_url and release_url',

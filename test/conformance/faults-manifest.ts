@@ -25,7 +25,7 @@ const changeSignedContent = (change: (content: Record<string, unknown>) => unkno
     json['signed'] = JSON.stringify(change(content) ?? content);
   });
 
-/** Changes the claims of the token in the second heartbeat, whose token no later check sends. This makes its signature invalid. */
+/** Changes the claims of the token that answers the second heartbeat, which no later check sends. Its signature becomes invalid. */
 const changeClaims = (change: object) =>
   onlyAnswersNumbered(
     heartbeatConfirmed,

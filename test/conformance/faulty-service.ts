@@ -19,8 +19,8 @@ export interface Exchange {
 export type Fault = (exchange: Exchange) => void;
 
 /**
- * A service, whose answers a fault changes. A fault changes no request, so most runs send the same requests. The service gets each
- * of them only once, and its answers are recorded: the first answer to a request, the second answer to the same one, and so on.
+ * A service whose answers a fault changes. A fault changes no request, so most runs send the same requests. They share recorded
+ * answers: only the run that first sends a request for the n-th time gets the answer from the service; others get the recorded one.
  */
 export class FaultyService {
   readonly #recorded = new Map<string, Promise<Answer>[]>();

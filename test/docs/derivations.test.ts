@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { filesOfWorkingCopy } from './working-copy.js';
 
-/** The label of a digest of a machine id, which needs no secret. */
+/** The label of the digest of a machine id, which is made without the secret. */
 const WITHOUT_SECRET = 'mooring machine v1';
 
 test('SECURITY.md lists each value that is derived from LICENSE_KEY_SECRET, by the label of its derivation', () => {

@@ -4,9 +4,7 @@ import { expect, test } from '@jest/globals';
 const read = (path: string) => readFileSync(path, 'utf8');
 const numbersIn = (text: string) => text.match(/\d[\d,.]*\d|\d/g) ?? [];
 
-/**
- * The rows of the table "What it costs" in the README: the linked page of a bench, and the numbers of the row that it must have.
- */
+/** The rows of the table "What it costs" in the README. Each links to a page of a bench, which must have the row's numbers. */
 const rows = read('README.md')
   .split('## What it costs')[1]!
   .split('\n')

@@ -47,7 +47,7 @@ const { json } = await service.activate(await service.issue());
 await service.heartbeat(json.token, { telemetry: { uptime_hours: 1 } });
 await service.call('GET', '/health/ready');
 await service.call('POST', '/portal/api/session/code', { email: 'ada@example.com' });
-// The run creates the partition of the row.
+// The retention run creates the partition that the inserted row needs.
 await service.app.get(RetentionService).run();
 await service.sql(`insert into telemetry (id, received_on) values (gen_random_uuid(), '2026-11-01')`);
 await service.sql(`update activation set ended_at = now(), ended_reason = 'released'`);

@@ -9,7 +9,7 @@ const tree = ts.createSourceFile('personal-data.ts', source, ts.ScriptTarget.Lat
 /** Patterns that split a text, choose which patterns are tried, or trim an address: the page says in words what they do. */
 const IN_WORDS = ["/[-_' \\u2019\\u306E]/", '/[^0-9A-Za-z:.]/', '/(?<!:):(?!:)/', '/[:.]+$/'];
 
-/** The regular expressions of the file, as they are written. Those that are made of text have ENDINGS in place of the variable. */
+/** The regular expressions of the file, as they are written. In those of `new RegExp`, ENDINGS replaces `${HOST_ENDINGS}`. */
 function patternsOf(node: ts.Node): string[] {
   const inside = node.getChildren(tree).flatMap(patternsOf);
   if (ts.isRegularExpressionLiteral(node)) return [node.getText(tree), ...inside];

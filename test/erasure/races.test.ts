@@ -142,7 +142,8 @@ test.each([
     const keys = service.app.get(LicenseKeys);
     const { key_hash } = keys.derive(keys.purchaseIds(name).license_id, 1);
     const { license_id } = await service.issue({ email });
-    // Only a license that is not newer than the erasure makes it lock again (`lockPersonalData` in src/erasure/erase.ts).
+    // The erasure locks again only because of a license from before it. A time that is ahead of both clocks
+    // counts as earlier (`lockPersonalData` and `timeOfReturn` in src/erasure/erase.ts).
     const setKey = 'update license set key_hash = $2, created_at = created_at + $3::interval where id = $1';
     await service.sql(setKey, [license_id, key_hash, age]);
     const id = await requestAsHolder(email);

@@ -284,8 +284,8 @@ describe('if a clock was ahead by a year when data was stored,', () => {
 });
 
 test('a clock that is behind at a restart does not erase a license that another holder got after the erasure', async () => {
-  // The service has the real time at first, as the database has. Later its clock is behind, and a stored time that is ahead of it
-  // still counts, because only a time that is ahead of both clocks is ignored.
+  // The service begins with the real time, which the database has too. At the end its clock is a day behind, so the time at which
+  // Bob got the license is ahead of it. This time still counts: only one that is ahead of both clocks is ignored (`timeOfReturn`).
   clock.set(new Date());
   const real = await start(await createDatabase());
   const { id, token } = await createLicense(undefined, ADA, real);

@@ -18,14 +18,11 @@ const [OF_ADA, OF_BOB] = [`KEY-A-0001,${ADA},order-7`, `KEY-B-0001,${BOB},order-
 const search = new LeakSearch([BOB, OLD_BOB].flatMap(formsOfText));
 const ERASED = 'the holder of this license was erased, so it is not imported again';
 
-/**
- * An hour ahead of the real clock, by which the command line imports, so an erasure by the service has a later time than each
- * import.
- */
+/** An hour ahead of the real clock, which the command line uses: so an erasure by a service is later than each import. */
 let startedAt = Date.now() + 3_600_000;
 /**
- * The time of the next start. A restored database uses a block of a database that is not in its lineage only if the block is older
- * than its own first start, so each start has a later time.
+ * The time of the next start, later than each earlier one: the blocks of the tombstone file that another copy wrote count in a
+ * restored database only if they are older than the first start on it (`ErasureRecords.read`).
  */
 const nextStart = () => new Date((startedAt += 1_000));
 

@@ -120,7 +120,7 @@ test('a failed event is repeated with the same id and bytes and a new signature,
     await endPauses(service);
   }
   [1, 3, 9, 18, 18, 18, 18, 18, 18].forEach((factor, index) => {
-    // Each pause was read a moment after its begin.
+    // A part of each pause was over when it was read.
     expect(pauses[index]).toBeGreaterThan(0.7 * factor * FIRST_PAUSE_MS);
     expect(pauses[index]).toBeLessThanOrEqual(1.2 * factor * FIRST_PAUSE_MS);
   });
@@ -201,7 +201,7 @@ test('the status reports the reason of a failing event, also if a later event wa
   await untilSent(service);
   expect((await firstEventOf(givenUp.license_id)).given_up_at).not.toBeNull();
   receiver.answering = () => 503;
-  // The command would use the clock of the machine, which is behind.
+  // The command would use the clock of the machine, and not that of the service.
   const { license_id } = delivered;
   const now = service.clock.now();
   expect(await resendEvents(service.app.get(DataSource), { license_id }, AUDIT_CONTEXT, now)).toBe(1);
@@ -233,7 +233,8 @@ test('instances whose clocks differ by days repeat a failed event only after its
     const failing = await service.issue();
     await until(async () => (await firstEventOf(failing.license_id)).attempts > 0);
     receiver.answering = (event) => (ofLicense(failing.license_id)(event) ? 503 : 204);
-    // Each instance has looked for due events since then when it has sent one. The time of a signature shows which instance it is.
+    // An instance that sends a later event has looked for due events after the failure. The clocks of the two instances differ, so
+    // the time of a signature identifies the instance.
     for (const instances = new Set<unknown>(); instances.size < 2;) {
       const other = await service.issue();
       const [event] = await receiver.until(1, ofLicense(other.license_id));
@@ -251,7 +252,8 @@ test('events that a clock of the database which was ahead delayed are sent after
   const license = await service.issue();
   await untilFailed(license.license_id, 1);
   receiver.answering = () => 204;
-  // The clock of the database cannot be set. After its correction, what it planned is as far away as it was ahead.
+  // The clock of the database cannot be set, so the planned time is moved. After a clock that was four hours ahead is corrected,
+  // an attempt that it planned is due four hours later.
   await service.sql(`update outgoing_event set next_attempt_at = next_attempt_at + interval '4 hours'`);
   await service.activate(license, 'one');
   await receiver.until(1, ({ type }) => type === 'activation.created');
@@ -461,7 +463,8 @@ test('an instance that shuts down abandons its attempt without counting it, and 
   });
   await stopping.service.app.close();
   const end = JSON.parse(stopping.service.logged.find((line) => line.includes('events ended'))!);
-  // The event that was delivered before the shutdown is not counted. The shutdown is shorter than the age of this process.
+  // `done` counts only events that are delivered during the shutdown. `milliseconds` is a duration and not a time, so it is below
+  // the age of this process.
   expect(end).toMatchObject({ done: 0, milliseconds: expect.any(Number) });
   expect(end.milliseconds).toBeLessThan(performance.now());
   expect(stopping.service.logged.join('')).not.toContain('event not delivered');

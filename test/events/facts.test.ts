@@ -242,7 +242,7 @@ test('an erasure causes license.ended and license.erased, and only license.erase
   const ended = await issueAndActivate(1);
   await service.setLicense(ended.license_id, { staff_status: 'revoked' });
   const erasures = service.app.get(ErasureService);
-  // A year ahead, the job of the request is not due by the clock of the database, so only this test carries the request out.
+  // The requests are made a year ahead of the clock of the database, so their jobs are not due. Only this test carries them out.
   service.clock.advance(365 * DAY_MS);
   const erased_at = service.clock.now();
   for (const { email } of [valid, ended])

@@ -6,7 +6,7 @@ import { EventReceiver } from './receiver.js';
 
 /** The pause after the first failed attempt in files with `pollFast`. */
 export const FIRST_PAUSE_MS = 600_000;
-/** Longer than a test. A slow machine could exceed the time limit of production, and then an event would arrive twice. */
+/** The time limit of an attempt, longer than a test: with that of production an event could arrive twice on a slow machine. */
 const ATTEMPT_MS = 3_600_000;
 
 /** A service and the receiver of its events. */

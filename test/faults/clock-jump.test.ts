@@ -10,8 +10,8 @@ const YEAR_MS = 365 * DAY_MS;
 const WARNING =
   'The clock of this machine has jumped ahead: nothing is deleted meanwhile. Check the time, then restart.';
 
-// These tests are about a service and a database on one machine, so that both clocks jump. They use no such database: for
-// `FakeClock.agreesWith` the two clocks always agree, so the service can detect only the jump itself.
+// If a service and its database run on one machine, a jump changes both clocks, so they still agree. Here only the clock of the
+// service jumps, but `FakeClock.agreesWith` is always true. So the service can detect only the jump itself.
 let service: Service;
 beforeEach(async () => void (service = await Service.start()));
 afterEach(() => service.close());

@@ -46,7 +46,7 @@ test.each([
     const load = faulted.startLoad();
     await load.waitFor(50, isServedByDatabase);
     await fail();
-    // About one refusal for each caller that needs the database. From here on, no call that needs it is served.
+    // About one refusal for each caller that needs the database: the calls from before the fault have ended.
     await load.waitFor(12, isUnavailable);
     const from = load.answers.length;
     for (const name of NEEDS_DATABASE)
@@ -170,7 +170,7 @@ test('a service whose process was stopped for seconds under load continues, and 
 test('if the database is frozen, the service still responds to its last requests after SIGTERM, and ends with exit code 0', async () => {
   const { process } = faulted;
   postgres.freeze();
-  // Meanwhile the jobs and the events ask the database too.
+  // While these calls wait, the jobs and the events also begin to wait for the frozen database.
   for (let answers = 0; answers < 3; answers += 1) expect((await faulted.activate()).status).toBe(503);
   const last = request(`${faulted.url}/v1/heartbeat`, { method: 'POST', headers: JSON_TYPE });
   const answered = once(last, 'response');

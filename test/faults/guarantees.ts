@@ -14,8 +14,8 @@ import {
 /** The longest time a client waits for a response during any fault (docs/decisions/0004). */
 export const ANSWER_LIMIT_MS = 2_000;
 /**
- * The calls with another limit. A readiness probe answers within a second. The service limits no call of a page as a whole, because
- * a page could not tell whether an action that was cut off took effect. A search is such a call: it takes as long as its
+ * The calls with another limit. A readiness probe answers within a second. A call from a page in a browser has no limit as a whole,
+ * because the page could not tell whether an interrupted action took effect. A search is such a call: it takes as long as its
  * statements, and the proxy waits 5 seconds for it (`timeout server` in deploy/haproxy.cfg).
  */
 const OTHER_LIMITS_MS: Readonly<Record<string, number>> = { search: 5_000, ready: 1_000 };

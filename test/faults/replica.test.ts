@@ -163,7 +163,7 @@ describe('a replica that is behind', () => {
     // The primary would have refused this heartbeat.
     await heartbeatUntil(200, activation);
     service.clock.advance(60_001);
-    // The next heartbeat is already refused, before the next check of the replica: the last check is older than ten seconds.
+    // The last check of the replica is now older than ten seconds, so it is not used: the primary refuses the next heartbeat.
     expect((await service.heartbeat(activation.token)).status).toBe(403);
     await waitForWarnings(service, [WARNING]);
     for (let beat = 0; beat < 10; beat += 1)
@@ -260,8 +260,8 @@ test('a heartbeat that waits for a failing replica is delayed by less than half 
   const activation = await createActivation();
   await replica.waitUntilCaughtUp();
   const delays: number[] = [];
-  // The shortest of three delays counts. A delay is the difference to a heartbeat that uses the primary at once. The limit is
-  // between the timeout of the replica (100 ms) and the next longer one that would end the wait in production (`silence`, 900 ms).
+  // The shortest of three delays counts. A delay is the difference from a heartbeat that uses the primary at once. If the
+  // timeout of the replica (100 ms) did not end the wait, `silence` would in production after 900 ms. The limit is between them.
   while (delays.length < 3) {
     await waitForWarnings(service, []);
     replica.freeze();

@@ -28,9 +28,11 @@ const { privateKey: _, ...key } = active;
 const verifier: TokenKey['verifier'] = {
   accepts: (text, signature) => verify(null, Buffer.from(text), key.publicKey, signature),
 };
-const half = { ...key, verifier };
+const publicHalf = { ...key, verifier };
 /** A key ring without the private half of the key, so that a signature is verified with the public half. */
-const publicRing = { byHeader: (header: string) => (header === half.header ? half : undefined) } as KeyRing;
+const publicRing = {
+  byHeader: (header: string) => (header === publicHalf.header ? publicHalf : undefined),
+} as KeyRing;
 
 type Segments = [header: string, payload: string, signature: string];
 /** Returns a changed token. The bits of the random number `pick` choose what is changed. */

@@ -169,7 +169,7 @@ async function sendAllRequests(): Promise<void> {
       { email: IDENTITY.email },
       { license_key: IDENTITY.license_key },
     ])
-      // Requests with an id have no token, because a valid one could release the machine.
+      // Requests to a path with an id have no token, because with one the body with a reason could release the machine.
       await askAndRecord(
         method,
         url,
@@ -179,7 +179,7 @@ async function sendAllRequests(): Promise<void> {
   };
   const sendInvalid = async (method: string, url: string) => {
     await askAndRecord(method, url, method === 'POST' ? '{"' : undefined, bearer);
-    // The largest body has 16 KiB, and that of a purchase report, which is sent below, 64 KiB.
+    // A body may have 16 KiB, and a purchase report 64 KiB: a larger report is sent below.
     await askAndRecord(method, url, method === 'POST' ? 'x'.repeat(17_000) : undefined, bearer);
     if (method === 'POST')
       await askAndRecord(method, url, JSON.stringify(activation), {

@@ -172,7 +172,7 @@ test.each([
       const isWrong = Object.hasOwn(body, member) && member !== 'telemetry';
       const usual = VALID_BODY_STATUSES.find(([pattern]) => pattern.test(path))?.[1] ?? 200;
       expect([path, member, answer.status]).toEqual([path, member, !right ? 400 : isWrong ? 422 : usual]);
-      // A list is no telemetry block. The objects are one, and its member `a` is unknown.
+      // Telemetry is an object, so a list is not stored. The objects are stored without a field, because `a` is unknown.
       if (answer.json.telemetry && member === 'telemetry')
         expect(answer.json.telemetry).toEqual({ stored: left === '{"a":', dropped: [] });
     }

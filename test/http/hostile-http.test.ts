@@ -243,7 +243,7 @@ describe('callers that disconnect or are slow', () => {
     // The response came while all slow connections were still open.
     expect(ended).toBe(0);
     for (const socket of slow) socket.destroy();
-    // The service closes their connections after a time limit.
+    // Without the test, the service would close such connections after this time limit.
     expect(service.app.getHttpServer().requestTimeout).toBeLessThanOrEqual(30_000);
   });
 

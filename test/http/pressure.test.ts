@@ -84,8 +84,8 @@ test('requests above the limit are refused with a retry-after; the health check 
 const LONG_WAITS = { waitingMs: 600_000, maxQueuedMs: 600_000, concurrentRequests: 2_000 };
 
 /**
- * Lets a server with LONG_WAITS measure that it answers less than one request a second, so that it has the minimum of 100 slots.
- * The rate is the number of answers by the time in which the event loop was busy, which seems to be a thousand times as long.
+ * Lets a server with LONG_WAITS measure a rate of less than one answer a second, so that it has the minimum of 100 slots. The rate
+ * is the number of answers divided by the time in which the event loop was busy. The mock makes this time a thousand times as long.
  */
 async function measureLowRate(url: string): Promise<void> {
   const utilization = jest

@@ -105,7 +105,8 @@ class HolderCase {
     'change the address': () => this.#changeAddress(),
     'erase the holder': async () => {
       await service.app.get(ErasureService).run(this.erasureId, AUDIT_CONTEXT);
-      // Also after a change of the address: it ends a session by key, and one by code has the former address, which is erased.
+      // Also after a change of the address: the change ends a session by key, and a session by code keeps the former address, whose
+      // sessions the erasure ends.
       expect(await this.read(this.cookie)).toBe(204);
     },
   };

@@ -150,7 +150,7 @@ test('after the revocation each machine activates again in the background and ke
   const leaked = await kidInState('verifying');
   expect(computers.map(({ kid }) => kid === leaked)).toEqual([true, true, true, true, true, false]);
   expect(await revoke(leaked)).toMatchObject({ code: 0 });
-  // The service reloads the keys before a heartbeat can renew a token with the active key.
+  // Without this reload, a heartbeat could still renew a token of the revoked key.
   await service.app.get(KeyRing).reload();
   const affected = computers.slice(0, 5);
   const ids = affected.map(({ activationId }) => activationId);

@@ -61,8 +61,8 @@ test('during two rotations no heartbeat is refused and no process is restarted',
   ]) {
     const before = await listKeys();
     await waitUntilRotationAllowed();
-    // The first half of each of these heartbeats is sent before the rotation. Their tokens are signed with the active and the
-    // first key.
+    // The first half of each of these heartbeats is sent before the rotation. Four tokens are signed with the active key, and four
+    // with the first key.
     const tokens = [...simulation.clients.slice(-4).map(({ token }) => token), ...oldTokens.slice(0, 4)];
     const halves = await Promise.all(
       tokens.flatMap((token) => urls.map((url) => sendHalfHeartbeat(url, token))),

@@ -24,7 +24,7 @@ const LEFT_OUT = [
   ...['asked_by', 'cancelled_at', 'email', 'erased', 'honoured_at', 'reason'].map(
     (column) => `erasure_request.${column}`,
   ),
-  // A license without an address has no holder.
+  // `address_lost_at` is null in each export, because a license without an address has no holder.
   ...['address_lost_at', 'key_hash', 'previous_key_hash', 'purchase_id'].map((column) => `license.${column}`),
   ...['email', 'mail_id'].map((column) => `mail_recipient.${column}`),
   ...['email', 'hint_hash', 'id', 'nonce'].map((column) => `one_time_code.${column}`),

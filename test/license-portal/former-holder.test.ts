@@ -179,7 +179,8 @@ test('events of the new holder are mailed and shown, also if the clock of their 
   await requests.create(id, 'Sold', email);
   const find = 'select id from release_request where activation_id = $1';
   const [request] = await service.sql<{ id: string }>(find, [id]);
-  // A mail is written when it is sent. After the release below, this one could not say that the machine stays active.
+  // A mail is composed when it is sent. The mails about the request say that the machine stays active, so they are sent before the
+  // release below.
   await waitForJobs(service, 'mail_%');
   await service.app.get(ReleaseDecisions).decide(request!.id, 'decline', AUDIT_CONTEXT);
   await waitForJobs(service, 'mail_%');

@@ -221,7 +221,7 @@ test('--send mails the new keys that --no-mail did not, once, at the given pace 
   expect((await terminal.run(['license', 'import', '--send', '--dry-run'])).stdout).toBe(
     '2 mails with new keys of all earlier imports would be queued. The service sends 120 a minute.\n',
   );
-  // The service may have sent some of the mails meanwhile.
+  // No mail was added. The service may have sent some of them meanwhile.
   expect(before).toEqual(expect.arrayContaining((await mails()).map(({ about }) => about)));
   // A trigger records the mails, because the service may send the first one before the test reads it.
   await service.sql(`create table queued_mail (priority int, run_at timestamptz)`);
@@ -310,7 +310,7 @@ test('--dry-run reports the same as the import, and changes nothing', async () =
   const queued = (await mails()).map(({ about }) => about);
   const dry = await importFile(name, '--from', 'paddle', '--dry-run');
   expect(await service.sql(counts)).toEqual(before);
-  // The service may have sent some of the mails meanwhile.
+  // No mail was added. The service may have sent some of them meanwhile.
   expect(queued).toEqual(expect.arrayContaining((await mails()).map(({ about }) => about)));
   expect(existsSync(terminal.file(`${name}.refused.csv`))).toBe(false);
   const real = await importFile(name, '--from', 'paddle');

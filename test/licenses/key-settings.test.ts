@@ -80,7 +80,7 @@ test.each([true, false])(
     const licenses = [await service.issue(), await service.issue(), await service.issue()];
     if (hasSecret) await check(own);
     await service.sql('update license_key_secret_check set prefix = null');
-    // As if the setting had been missing for a while.
+    // As if LICENSE_KEY_PREFIX had been DARK for a while.
     const { license_id } = licenses[2]!;
     const wrong = new LicenseKeys(new Config(own).licenseKeySecret!, 'DARK').derive(license_id, 1);
     await service.sql('update license set key_hash = $2 where id = $1', [license_id, wrong.key_hash]);

@@ -26,7 +26,7 @@ async function deliverAfter(
   // A mail that is still being sent would have been composed before the change, so each must have failed once.
   for (const kind of await harness.waitingMails(about)) await harness.jobs.untilFailed(about, 1, kind);
   await meanwhile(about);
-  // The mails about the change have failed too, so the next statement makes them due as well.
+  // Waits until the mails about the change have failed too, so that `runWaitingJobs` makes them due as well.
   await waitUntilIdle(harness.service);
   harness.smtp.behave();
   await harness.runWaitingJobs();

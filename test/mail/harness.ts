@@ -41,7 +41,7 @@ const WATCH = `
     for each row when (old.locked_by is not null and new.locked_by is null) execute function test_watch();
   listen test_watch`;
 
-/** Creates a trigger that postpones the next attempt of each job that fails. By its name, it fires after `test_failed`. */
+/** Postpones the next attempt of a failed job. By its name it fires after `test_failed`, which reports the delay of the service. */
 const HOLD = `
   create function test_hold() returns trigger language plpgsql as $$
   begin

@@ -146,7 +146,7 @@ test('the connections of each queue have the name with which it locks its jobs',
     await until(async () => (await lockers()).length === 1);
     let found: string[] = [];
     const isComplete = () => found.length === 4 && found.every((name) => name.startsWith('pool-'));
-    // A connection that is just being opened has no name yet.
+    // A connection that is just being opened has no name yet. If one never gets a name, the expectations below show it.
     await until(async () => ((found = await names()), isComplete())).catch(() => undefined);
     const queues = [...new Set(found)];
     expect(queues).toEqual([expect.stringMatching(/^pool-/), expect.stringMatching(/^pool-/)]);
@@ -159,8 +159,8 @@ test('the connections of each queue have the name with which it locks its jobs',
 });
 
 /**
- * From `begin` on, ends a connection that was in use before after a second without an answer. Later connections have the usual
- * limit: a slow machine would end them as well, again and again.
+ * From `begin` on, a connection that was already in use ends after a second without an answer. Later connections have the usual
+ * limit, because a slow machine would exceed the short one again and again.
  */
 function shortenSilence(): { begin(): void } & Disposable {
   const earlier = new WeakSet<object>();

@@ -112,7 +112,7 @@ test('after an outage of the database the same process sends the mail that was b
   smtp.behave();
   // The mail server has the mail, but the service cannot record this.
   const first = await untilMailTo('under-way@example.com');
-  // Both pools have ended.
+  // Both pools have ended, and try to start again.
   await forwarder.untilStarting(WORKER_POOLS);
   forwarder.open();
   const again = await smtp.untilAccepted(

@@ -13,7 +13,7 @@ import { AUDIT_CONTEXT } from '../support/harness.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-// However long a test holds a mail back, its delivery is not given up, which would send the mail twice.
+// A test may hold a mail back for long. Its delivery has no time limit, because after one the mail would be sent a second time.
 const limit = jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => new AbortController().signal);
 afterAll(() => limit.mockRestore());
 const parameters = `?socketTimeout=${2 ** 31 - 1}`;
@@ -143,11 +143,12 @@ test('the mails of an import that are due for over 5 minutes are late only while
     IMPORTED_KEY_MAIL,
     licenses.map(({ license_id }) => ({ about: license_id, runAt })),
   );
+  // Wakes the five workers, each of which sends one mail.
   await service.sql(`select pg_notify('jobs:insert', '{"count": 5}')`);
-  // The service sends five mails at the same time.
   const running = 'select id from graphile_worker.jobs where locked_at is not null';
   while ((await service.sql(running)).length < 5);
   expect(await counts()).toEqual([8, 0, 0]);
+  // A lock of more than two minutes ago is that of a killed instance (`IS_LATE`).
   await service.sql(
     `update graphile_worker._private_jobs set locked_at = now() - interval '3 minutes' where locked_at is not null`,
   );

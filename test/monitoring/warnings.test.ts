@@ -181,7 +181,7 @@ test('a TOMBSTONE_FILE that does not answer causes warnings of its own, and keep
   execFileSync('mkfifo', [file]);
   await withLimits({ tombstones: 50 }, async () => {
     const warnings = other.app.get(WarningsService);
-    // Node has four threads for files.
+    // Node has four threads for files. If each of these five reads kept one, the read of package.json could not run.
     const states = await Promise.all(Array.from({ length: 5 }, () => warnings.readState()));
     expect(new Set(states.map((state) => warnings.derive(state).join()))).toEqual(
       new Set([

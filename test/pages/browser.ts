@@ -22,9 +22,9 @@ const ZOOMED_WIDTH = DESKTOP_WIDTH / 2;
 
 /**
  * The appearances in which pages are checked: light and dark, with the width of a phone and of a desktop, and at 200 % zoom. All
- * rules are checked in one of them, because the others differ from it in colours or in the layout only. Only on a phone there are a
- * button for the menu, which a test of its own checks with all rules, and names of columns in cells. The width changes as rarely as
- * possible, because after that Chromium draws the whole page.
+ * rules are checked in one of them, because the others differ from it in colours or in the layout only. A phone also has a menu
+ * button, which a test of its own checks with all rules, and column names in the cells. The order keeps changes of the width rare,
+ * because after each one Chromium draws the whole page.
  */
 const APPEARANCES = [
   { width: PHONE_WIDTH, colorScheme: 'light', rules: 'layout and colours' },
@@ -83,13 +83,13 @@ const RULES = {
  */
 const NETWORK_LINE = /^Failed to load resource: (?:net::ERR_|the server responded with a status of (\d{3}) )/;
 
-/** A line of a browser in which it takes the page long to use what it preloads. A test checks that each page does use that. */
+/** Chromium's warning that a page used a preloaded file late, as on a slow machine. A test checks that each page uses the file. */
 export const LATE_USE_OF_PRELOAD = /was preloaded using link preload but not used within a few seconds/;
 
 /**
- * Makes a page independent of how long a test takes: a message is shown until another one replaces it, the file that detects
- * mistyped keys is awaited for longer than two seconds, nothing is done each minute, and a request has 60 times the time, as in the
- * service (`request-limits.ts`).
+ * Makes a page independent of how long a test takes: a message is shown until another one replaces it (7,000 ms), the file that
+ * detects mistyped keys is awaited without a limit (2,000 ms), the work of each minute is left out (60,000 ms), and a request has
+ * 60 times the time, as in the service (`request-limits.ts`).
  */
 const WITHOUT_TIMERS = `{
   const { setTimeout, setInterval } = window;
@@ -209,8 +209,9 @@ export class TestBrowser {
   }
 
   /**
-   * Disconnects a page from the network, until `setOffline(false)` of its context, which is not kept. Its empty page is closed,
-   * because each page reports to all pages of its process that the network is back, also to a page that is still disconnected.
+   * Disconnects a page from the network until the test calls `setOffline(false)` of its context, which later tests do not use. The
+   * empty page of the context is closed: a page whose network is back reports this to every page of its process, also to one that
+   * is still disconnected.
    */
   async goOffline(page: Page): Promise<void> {
     const context = page.context();

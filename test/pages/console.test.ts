@@ -17,8 +17,8 @@ const { service, origin, browser } = await startForBrowser();
 const license = await service.issue({ email: 'ada@example.com' });
 
 /**
- * What the pages of a browser write to the console. `TestBrowser` leaves some lines out, this function only the one that a slow
- * machine causes.
+ * Records what the pages of a browser write to the console. It leaves out only a line that a slow machine causes; `TestBrowser`
+ * leaves out more lines (`isProvoked` in browser.ts). @returns the lines, also those that are written later
  */
 function recordConsole(page: Page): string[] {
   const lines: string[] = [];

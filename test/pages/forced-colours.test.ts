@@ -85,7 +85,7 @@ const FOCUSED = `(() => {
   const { outlineStyle, outlineWidth, outlineColor } = getComputedStyle(element);
   const isFramed = outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2;
   const { seen, latest } = (window.focused ??= { seen: new Set() });
-  // Tab also goes through the parts of a field for a day, whose focus the browser shows.
+  // Tab stops at each part of a date field. The focused element stays the same, and the browser shows the focus of the part.
   const isPart = element === latest;
   const hasReturned = seen.has(element) && !isPart;
   focused.latest = element;

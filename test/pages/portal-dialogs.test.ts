@@ -68,7 +68,7 @@ test('a click loads the page again if an update of the service has removed the f
 
 test('what was typed before an update of the service is kept while the page loads itself again, once', async () => {
   const page = await browser.openPage(origin);
-  // For a minute after it has loaded itself again, the page does not do so once more.
+  // After the page has loaded itself again, it does not do so once more for a minute. By this clock the minute does not end.
   await page.addInitScript("Object.defineProperty(performance, 'now', { value: () => 59_999 })");
   await page.goto('/portal/');
   const email = page.getByLabel('E-mail');

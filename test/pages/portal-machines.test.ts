@@ -248,7 +248,7 @@ describe('a self-release', () => {
     await page.locator('.working').waitFor();
     await page.keyboard.press('Escape');
     await page.keyboard.press('Escape');
-    // The dialog does not even warn, and only after a warning does it close.
+    // The dialog shows no warning, and without one Escape does not close it.
     expect(await dialog.getByRole('alert').count()).toBe(0);
     answer();
     await expectToast(page, 'It is released. Its place is free.');

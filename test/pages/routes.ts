@@ -3,7 +3,7 @@ import type { APIResponse, Page, Route } from 'playwright-core';
 // No test removes the last route of a page, also not with `times`: Playwright then stops intercepting requests, and Chromium
 // never answers a request that the page sends at that moment.
 
-/** Sends the later requests of a page to the service again, which a route refused, changed or held back. */
+/** Ends the effect of a route that refused, changed or held back requests: later requests of the page reach the service. */
 export const endRoute = (page: Page, url = '**'): Promise<unknown> =>
   page.route(url, (route) => route.continue());
 

@@ -132,7 +132,8 @@ export async function activateMachine(
 }
 
 /**
- * Makes each later page enter a value in the microtask after a control was rendered, so before any effect after the first paint.
+ * Makes each page that is loaded later enter a value as soon as a control is rendered: before the first paint, and so before the
+ * effects that follow the paint.
  */
 export const enterBeforePaint = (page: Page, selector: string, value: string) =>
   page.addInitScript(`

@@ -139,7 +139,7 @@ test('after a crash group that another person changed has left the list, the nex
     await expectFocus(focused);
   }
   await press(view('Audit trail'));
-  // The version in which a group was resolved is left out, because it was never resolved.
+  // The entry does not name `resolved_in`, because this group was never resolved.
   await row(page, new RegExp(`state: open → muted, group: ${second}$`)).waitFor();
 });
 
@@ -194,7 +194,7 @@ test('shortcuts of a single key are turned off by keyboard, and this browser rem
   await page.getByRole('row').nth(2).waitFor();
   expect([await focusedRow.count(), await hint.isVisible()]).toEqual([0, false]);
 
-  // A tab that is open already follows, also if it shows the setting.
+  // A change in another tab takes effect in each open tab, and is shown by the checkbox of a tab that shows the setting.
   const other = await page.context().newPage();
   await other.goto('/support/#account');
   await button(other, 'Later').click();

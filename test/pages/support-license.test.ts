@@ -717,12 +717,13 @@ test('Escape discards no text before its warning can be read, and while a form i
   const reason = dialog(page).locator('[name=reason]');
   await reason.fill('Grew');
   const warning = dialog(page).getByRole('alert').getByText('What you typed would be lost.');
-  // Between the two presses no time passes for the page, which measures it.
+  // The page measures the time between the two presses. By this clock it is zero, too short to read the warning.
   await page.evaluate('globalThis.now = performance.now, performance.now = () => 0, undefined');
   for (let presses = 0; presses < 2; presses += 1) await page.keyboard.press('Escape');
   await page.evaluate('performance.now = now, undefined');
   await warning.waitFor();
-  // After further input it is given again. A held key is repeated by the browser, here while the focus is outside the dialog.
+  // Further input removes the warning, and Escape gives it again. A held Escape, which the browser repeats, gives it only once and
+  // does not close the dialog, also while the focus is outside the dialog.
   await reason.fill('Grew a lot');
   await warning.waitFor({ state: 'detached' });
   await page.evaluate('document.activeElement.blur()');

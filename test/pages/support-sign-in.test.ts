@@ -157,7 +157,7 @@ test('after the end of a session a dialog asks to sign in again, and the typed t
   });
   await button(again, 'Sign in with a passkey').click();
   await again.locator('.working').waitFor();
-  // A page may be unable to prevent that a second Escape closes a dialog.
+  // Browsers let a page prevent their own handling of Escape only once. At the second Escape they would close the dialog.
   for (let presses = 0; presses < 4; presses += 1) await page.keyboard.press('Escape');
   // The click is forced, because the button is disabled.
   await button(again, 'Leave').click({ force: true });

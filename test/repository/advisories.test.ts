@@ -23,7 +23,7 @@ const version = (name: string) => lock.packages[`node_modules/${name}`]!.version
 /** The home folder of npm, so that npm uses no settings and no cache of this machine. */
 const home = temporaryFolder();
 
-/** The longest time that Node can wait. Without a limit npm would use one of 30 seconds. */
+/** The longest time that Node can wait, because npm takes a timeout of 0 for one of 30 seconds. */
 const NO_LIMIT = `--fetch-timeout=${2 ** 31 - 1}`;
 
 /** Starts a fake registry, which ends no connection by itself: npm on a slow machine may use it again after a long time. */

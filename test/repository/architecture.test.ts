@@ -338,8 +338,8 @@ test('a cycle of a folder and its sub-folder is found, and a program may be next
 });
 
 /**
- * The folders that the files of each folder import, without those of its sub-folders. Each file directly below the root is a node
- * of its own, and so is a program (`main`), because it imports everything and no file imports it.
+ * For each folder, the folders that the files directly in it import. Each file directly below the root is a node of its own, and so
+ * is a program (`main`), because it imports everything and no file imports it.
  */
 function importsOfFolders(files: readonly SourceFile[]): Map<string, Set<string>> {
   const nodeOf = (path: string) =>

@@ -46,7 +46,7 @@ test('the build copies every source of the archive, and every script that makes 
   const sources = valuesOf(build, 'COPY').flatMap((value) => parseCopy(value).sources);
   const isCopied = (path: string) =>
     sources.some((source) => path === source || path.startsWith(source)) && isInContext(path);
-  // The archive has files of the build, and another test may build at the same time.
+  // The archive has files of the build, which are incomplete while another test builds. This waits until they are complete.
   await ensureBundled();
   const made = /^(dist|web\/dist|node_modules|bin)\//;
   const files = packageFiles().map(({ path }) => path);

@@ -14,7 +14,10 @@ const PACKAGE = `${FOLDER}src/mooring_client/`;
 const read = (path: string) => readFileSync(path, 'utf8');
 const pythonFiles = (folder: string) => filesOfWorkingCopy((path) => path.endsWith('.py'), folder);
 
-/** The modules of the standard library that the package uses. Python 3.9 has each on every system, or it is imported only there. */
+/**
+ * The modules of the standard library that the package uses. Python 3.9 has each on every system, except `msvcrt` and `fcntl`,
+ * which are imported only on the systems that have them.
+ */
 const STANDARD_LIBRARY = new Set(
   `__future__ base64 concurrent contextlib dataclasses datetime email errno fcntl hashlib heapq http itertools json logging
    math msvcrt os pathlib random re socket ssl subprocess sys threading time typing unicodedata urllib`.split(

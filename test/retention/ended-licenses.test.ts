@@ -88,7 +88,7 @@ describe.each([
     const runForFuture = () => harness.run('2028-01-01T00:00:00Z');
     harness.clock.set(ELEVEN_MONTHS.before);
     expect(await runForFuture()).toMatchObject({ activations_ended: 0, deleted: {} });
-    // The two weeks between the end of an activation and the deletion of its license are not shortened.
+    // By the clock the activation ended only now. The two weeks until the deletion of its license are not counted by --as-of.
     harness.clock.set(ELEVEN_MONTHS.on);
     expect(await runForFuture()).toMatchObject({ activations_ended: 1, deleted: {} });
     expect(await harness.count('license')).toBe(1);

@@ -24,7 +24,8 @@ const directory = temporaryFolder();
 const server = await startOwnPostgres(directory);
 const service = await Service.start({ databaseUrl: server.url });
 const retention = service.app.get(RetentionService);
-// Tables are rewritten 20 hours after the first run, which no start in a database of the tests makes (global-setup.mjs).
+// The first run records each table, whose file is then due after 20 hours. The start of the service makes no run, because its
+// database contains runs that global-setup.mjs has recorded.
 await retention.run();
 
 const search = new LeakSearch([
@@ -59,7 +60,7 @@ async function createHolder(): Promise<void> {
   await service.app.get(ReleaseRequests).create(json.activation.id, HOLDER.reason);
   await service.call('POST', '/portal/api/session/code', { email }, { origin: 'http://localhost:3000' });
   await service.call('POST', '/portal/api/session', license, { origin: 'http://localhost:3000' });
-  // Leaves old row versions in pages that `vacuum` has compacted.
+  // The update leaves old versions of rows. `vacuum` removes them, but their bytes stay in the compacted pages.
   await service.sql('update license set machines_allowed = machines_allowed + 1 where email = $1', [email]);
   await service.sql('vacuum license, activation');
 }

@@ -79,7 +79,7 @@ afterEach(restoreQuery);
 
 interface Sent {
   readonly text: string;
-  /** Whether the statement changed something that outlasts its connection and its transaction, if there is one. */
+  /** Whether the statement may have changed more than the state of its connection, such as a setting or a lock. */
   hasChanged: boolean;
 }
 
@@ -136,7 +136,7 @@ test('a run that is killed at any statement deletes no row that must stay, and t
   ])
     expect(statements.some(({ text, hasChanged }) => hasChanged && step.test(text))).toBe(true);
   for (let number = 1; number <= statements.length; number += 1) {
-    // A kill after a statement without an effect leaves the same rows as the kill before it.
+    // If the previous statement changed nothing, this kill would leave the same rows as the kill before that statement.
     if (number > 1 && !statements[number - 2]!.hasChanged) continue;
     await harness.sql(FILL);
     const before = await keptIds();

@@ -5,8 +5,8 @@ import pg from 'pg';
 const LOCK_TIMEOUT = /(?<=lock_timeout = )('5s'|200\b)/;
 
 /**
- * Runs a function, and with it the retention, with other lock timeouts: short ones, so that no test waits for long, or 0 for none,
- * so that a run still waits when a slow machine ends the wait.
+ * Runs a function that runs the retention, with another lock timeout: a short one, so that no test waits for long, or 0 for none,
+ * so that on a slow machine too the run waits until the test releases the lock.
  */
 export async function withLockTimeouts<Result>(
   milliseconds: number,

@@ -40,7 +40,7 @@ test('in compose, no file of the write-ahead log contains an erased address once
   await database.query('insert into person values ($1)', [EMAIL]);
   await database.query('truncate person');
   expect(search.inFiles(logFiles)).not.toEqual([]);
-  // The log goes on in its second next file. With a switch of files PostgreSQL would fill the rest of each with zeros.
+  // Fills the current file and the next one. `pg_switch_wal` is not used, because it fills the rest of a file with zeros.
   const files = new Set<string>();
   while (files.size < 3) {
     await database.query('insert into person select repeat(n::text, 100) from generate_series(1, 5000) n');

@@ -3,7 +3,8 @@ import { queryObjects } from 'node:v8';
 import { NestContainer } from '@nestjs/core';
 import { Service } from '../support/harness.js';
 
-// The test files of a process start hundreds of services. If something that outlives them refers to one, each stays in memory.
+// A process runs many test files, which start hundreds of services. If an object that is kept longer referred to each closed
+// service, all of them would stay in memory.
 const countContainers = () => Number(queryObjects(NestContainer));
 
 test('closed services are freed', async () => {

@@ -418,7 +418,8 @@ describe('signing in', () => {
     await browser.post('session', { response: authenticator.get(options) });
     const challenge = Buffer.from(options.challenge, 'base64url');
     const expires_at = new Date(service.clock.now().getTime() + 65 * MINUTE_MS);
-    // An instance of an earlier version would find a row by the id in a cookie, but this id is no UUID to it.
+    // An instance of an earlier version accepts each challenge whose row has the id of the cookie. It refuses a UUID of version 0,
+    // so no cookie can name this row.
     const id = expect.stringMatching(/^[\da-f]{8}-[\da-f]{4}-0/);
     expect(await stored()).toEqual([{ id, challenge, staff_id: null, expires_at }]);
   });

@@ -194,7 +194,7 @@ async function check(person: StaffCase): Promise<void> {
   await expectEnded(setup.other, isPasskeyGone || isReplaced || person.includesAny('sign out'));
   await expectEnded(setup.byPasskey, isPasskeyGone);
   for (const cookie of begunSessions.passkey) await expectEnded(cookie, isPasskeyGone);
-  // The removal of the passkey ends a session that began before it, and none that began after it.
+  // Not checked if only the passkey was removed: the removal ends a session that began before it, and none that began later.
   for (const cookie of begunSessions.link) if (isGone || !isPasskeyGone) await expectEnded(cookie, isGone);
   for (const kind of ['link', 'passkey'] as const) expect(begunSessions[kind].length).toBeLessThanOrEqual(1);
   if (person.includesAny('sign in by link', 'sign in by the same link') && !isGone)

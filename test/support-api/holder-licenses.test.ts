@@ -162,7 +162,7 @@ test('if the license that names the holder gets another address, the next page i
   const id = await insertHolderWithLicenses('former@example.com', 120);
   const { licenses, next_cursor } = (await list(id)).json;
   const other: string = licenses.find((license: ListedLicense) => license.id !== id).id;
-  // The first address has no time of its change, the second one has.
+  // A cursor is tested for the address of the issue, which has no `email_since`, and for one of a change, which has a time.
   for (const email of ['present@example.com', 'next@example.com']) {
     const before = (await list(id)).json.next_cursor;
     service.clock.advance(1);

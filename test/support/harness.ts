@@ -128,8 +128,8 @@ export async function connect(url: string): Promise<pg.Client> {
 }
 
 /**
- * Before a database is dropped, its connections may end by themselves: the number of checks whether they have ended, and the pause
- * after each. The drop terminates the others.
+ * How often it is checked, before a database is dropped, whether its connections have ended by themselves, and the pause after each
+ * check. The drop terminates the others.
  */
 const [MAX_CHECKS, CHECK_INTERVAL_MS] = [200, 5];
 const SELECT_CONNECTIONS =

@@ -18,7 +18,8 @@ export async function withTableLock<Result>(
   }
 }
 
-// The databases of all tests are copies of one, so their tables have the same ids, and the server lists the locks of each database.
+// `pg_locks` lists the locks of every database. The databases of tests are copies, whose tables have the same ids, so the
+// database is compared too.
 const WAITING_LOCKS = `
   select 1 from pg_locks where not granted
   and database = (select oid from pg_database where datname = current_database())`;

@@ -14,7 +14,7 @@ console.info(`MOORING_SEED=${SEED}`);
 const [HEARTBEAT, PERSON, MAY_WAIT] = [true, false, true];
 const LIMITS = { waitingMs: 500, maxQueuedMs: 250, concurrentRequests: 2_000 };
 
-/** An admission whose clock, queue and load the test sets. */
+/** An admission whose clock, load and queue are all in `state`, which the test sets. */
 function createAdmission(limits = LIMITS) {
   const state = { now: 0, activeMs: 0, waitingMs: 0, underWay: 0, length: undefined as number | undefined };
   const admission = new Admission(

@@ -120,7 +120,7 @@ describe('a wall clock that is compared with the monotonic clock', () => {
     clock.wall += 8 * HOUR_MS;
     expect(clock.hasJumpedAhead()).toBe(true);
     clock.advance(7 * HOUR_MS);
-    // Now the clock is ahead by ten hours, which end ten hours after this jump, not three.
+    // Now the clock is ahead by ten hours, so it is reported for ten hours from here. From the first jump, three would be left.
     clock.wall += 2 * HOUR_MS;
     expect(clock.hasJumpedAhead()).toBe(true);
     clock.advance(4 * HOUR_MS);

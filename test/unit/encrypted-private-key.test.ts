@@ -48,7 +48,7 @@ test('two files of the same key and passphrase differ in salt and ciphertext', (
   const [one, two] = [FILES[0]!.pem, encryptedPrivateKey(KEYS.ed25519, PASSPHRASE)].map((pem) =>
     pem.split('\n'),
   );
-  // The first line holds the object ids and a part of the salt, the others the rest.
+  // Each line has random bytes: the first one, after the object ids, has a part of the salt.
   for (const [i, line] of one!.slice(1, -2).entries()) expect(two![i + 1]).not.toBe(line);
 });
 

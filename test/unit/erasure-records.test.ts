@@ -33,7 +33,7 @@ interface Identity {
 /**
  * A fake database for the queries of `identifyDatabase` and `ErasureRecords`.
  * @param rows of the table `database_identity`
- * @param incarnation what PostgreSQL identifies this copy of the database by
+ * @param incarnation by which PostgreSQL distinguishes this copy of the database from others
  * @param cancelled ids of the erasure requests that were cancelled in it
  * @returns `statements` has the first two words of each query
  */

@@ -15,7 +15,7 @@ let timeline = 0;
 const move = () =>
   hosts.accept({ close: () => undefined }, 'one.example:5432', { ...ANSWER, timeline: (timeline += 1) });
 
-// The first connection is no move.
+// The first connection does not count as a move of the primary.
 move();
 
 const replay = jest.fn<() => Promise<void>>();

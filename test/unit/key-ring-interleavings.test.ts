@@ -250,8 +250,8 @@ test('a watcher runs one reload at a time, reports each error once, and does not
         const [directory, observer] = await openDirectory(scheduler, failures);
         const { ring } = observer;
         let [lastReported, isStopped, isTicking] = [null as string | null, false, false];
-        // Violations are collected, because an error thrown in these callbacks would not fail the test: the watcher takes one of
-        // `onRingRead` for a failed read, and one of the function below would be an unhandled rejection.
+        // Violations are collected, because an error thrown in a callback of the watcher would not fail the test: the watcher would
+        // take one of `onRingRead` for a failed read, and one of the callback of `watch` would be an unhandled rejection.
         const violations: string[] = [];
         const stop = ring.watch(({ message }) => {
           if (isStopped) violations.push('an error was reported after the end');

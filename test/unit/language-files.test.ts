@@ -117,7 +117,7 @@ describe('a message that cannot be used is replaced, and the warning names it', 
       'portal.__proto__ is not the name of a message',
     ],
   ])('%s', (_what, content, problem) => {
-    // All other messages are given, so that the warning is about these alone.
+    // All other messages are given, so that the warning is about the wrong one alone.
     const others = { ...(structuredClone(ENGLISH) as unknown as Record<string, unknown>) };
     const [[section, members]] = Object.entries(content) as [[string, object]];
     others[section] = Array.isArray(members)

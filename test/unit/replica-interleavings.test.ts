@@ -121,6 +121,7 @@ class ScheduledReplica {
     return { rows: rows.length > 0 ? rows : [{ activation_id: null, keeps_up }] };
   }
 
+  /** Called when `Replica` logs at the level `info`, which it does only when it begins to use the replica, or uses it again. */
   #checkReuse(): void {
     if (this.#lastSuccessfulCheck <= this.#lastQueryAtFailure)
       this.violations.push('the replica was used again before a later check succeeded');

@@ -23,7 +23,8 @@ test('the connections of requests and of maintenance have the time limits of REQ
     statement_timeout: REQUEST_TIMEOUTS_MS.statement,
     idle_in_transaction_session_timeout: REQUEST_TIMEOUTS_MS.idleInTransaction,
   });
-  // The retention, erasures and commands of all tests open such connections, on a slow machine for longer than 5 seconds.
+  // Retention, erasures and commands open such connections. On a slow machine this takes longer than the 5 seconds of production,
+  // so tests need a longer limit.
   const connectionTimeoutMillis = REQUEST_TIMEOUTS_MS.maintenanceConnection;
   expect(maintenanceDataSource('postgres://h/d').options).toMatchObject({
     extra: { connectionTimeoutMillis },

@@ -109,15 +109,16 @@ describe('The check of the signer', () => {
     fc.assert(
       fc.property(seed, seed, anyText(), anyText(), (seed, otherSeed, text, otherText) => {
         const [key, other] = [keyOf(seed), keyOf(otherSeed)];
-        const [own, ofText, ofOther] = [
+        // The signature to be checked, one of another text, and one by another key.
+        const [own, ofOther, byOther] = [
           sign(null, Buffer.from(text), key),
           sign(null, Buffer.from(otherText), key),
           sign(null, Buffer.from(text), other),
         ];
         const publicKey = createPublicKey(key);
         const s = toNumber(own.subarray(32));
-        const pairs = [own, ofText, ofOther].flatMap((left) =>
-          [own, ofText, ofOther].map((right) => Buffer.concat([left.subarray(0, 32), right.subarray(32)])),
+        const pairs = [own, ofOther, byOther].flatMap((left) =>
+          [own, ofOther, byOther].map((right) => Buffer.concat([left.subarray(0, 32), right.subarray(32)])),
         );
         const candidates = [
           ...pairs,

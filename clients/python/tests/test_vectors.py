@@ -101,7 +101,8 @@ class Confirmations(unittest.TestCase):
 
 
 def _check_key(test: unittest.TestCase, vector: Vector) -> None:
-    # A client does not know the prefix of the service, `MOOR`. It keeps any prefix as it was typed, also a misread one or none.
+    # A client does not know the prefix of the service, `MOOR`, so it keeps the prefix as it was typed. A missing prefix is right
+    # here too, and so is one with 0 in place of O.
     if vector["canonical"] is None:
         with test.assertRaises(LicenseProblem) as raised:
             read_license_key(vector["text"])

@@ -46,7 +46,7 @@ describe('publish refuses, and stores nothing of', () => {
 
 test('the live manifest is unchanged, and the valid next manifest can be published', async () => {
   expect(await publisher.json(['manifest', 'show'])).toEqual(live);
-  // A mistake without a change leaves the manifest valid.
+  // Without a change, `signWithMistake` signs the valid next manifest.
   const good = signWithMistake({ sentence: '' }, { next, live, key });
   await publisher.publish(publisher.writeDocument('good.json', good));
   expect(await publisher.json(['manifest', 'show'])).toEqual(good);

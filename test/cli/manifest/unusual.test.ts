@@ -9,7 +9,7 @@ import {
 } from '../../support/processes/cli-harness.js';
 import { startFakeServer } from '../../manifest/fake-manifest-server.js';
 
-/** More than a leap year, the longest usual time until an expiry or a minimum, also if this file is still run the day after. */
+/** More than 366 days, the longest usual time until an expiry or a minimum, even if midnight passes during the tests. */
 const IN_368_DAYS = new Date(Date.now() + 368 * 86_400_000).toISOString().slice(0, 10);
 const IN_365_DAYS = new Date(Date.now() + 365 * 86_400_000).toISOString().slice(0, 10);
 const MINIMUM = ['--minimum-license-expiry', '2027-01-04'];

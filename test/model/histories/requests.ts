@@ -49,8 +49,8 @@ export class LicenseRequests {
     switch (command.type) {
       case 'report': {
         const now = performance.now();
-        // The service compares the time of the signature with the system clock of the instance, not with its `Clock`. So the
-        // system time is moved by what the clock of the instance differs from the right time.
+        // The service compares the time of the signature with the system clock of the instance, not with its `Clock`. A fault may
+        // have set that clock, so the same offset is added to the time of this process.
         const at = unixTime() + Math.round((clockBetween(now, now)[1] - this.deployment.now()) / 1000);
         const { transaction_id } = this;
         return report({ url }, { transaction_id, email, status: command.status }, { at });

@@ -47,8 +47,8 @@ export function keyOf({ state }: State): string {
     const { activations, ended_at: _, end_changed_at: __, ...rest } = license;
     // The order of activations only shows which was added first, so their keys are sorted.
     const keys = activations.map((activation) => JSON.stringify(keyOfActivation(license, activation)));
-    // A later replacement of the license key gets the time of the latest activation or a later one, so the time of this activation
-    // belongs to the state. Minutes suffice: clocks differ by less than one, unless a fault has set a clock.
+    // A replacement of the license key gets the time of the latest activation or a later time, so this time belongs to the state.
+    // Whole minutes suffice: two clocks differ by less than a minute, unless a fault has set one.
     const latest = Math.max(0, ...activations.map(({ activated_at }) => activated_at));
     return { ...rest, latest: Math.floor(latest / MINUTE_MS), activations: keys.toSorted() };
   });

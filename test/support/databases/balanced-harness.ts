@@ -136,7 +136,7 @@ export class Instances {
   static async start(count: number, settings: Record<string, string>): Promise<Instances> {
     const ports = await Promise.all(Array.from({ length: count }, freePort));
     const instances = new Instances(ports, settings);
-    // The first one is started until it has created the sample data, which a slow computer may prevent.
+    // The first one is started again until it has created the sample data, because a slow computer may prevent that.
     instances.sample = await startWithSample(settings['DATABASE_URL']!, () => instances.startInstance(0));
     await Promise.all([...ports.keys()].slice(1).map((index) => instances.startInstance(index)));
     return instances;

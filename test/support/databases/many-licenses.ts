@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { fillWithoutIndexes } from '../../../bench/load/fill-without-indexes.js';
 
-/** So many that reading all of them takes a hundred times the pages of the largest accepted statement. */
+/** So many that a full scan reads about a hundred times the pages that a statement may read for a row (`growth.test.ts`). */
 const LICENSES = 400_000;
 const ACTIVATIONS = 200_000;
 const PURCHASES = 100_000;

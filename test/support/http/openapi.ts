@@ -7,8 +7,8 @@ import { ofThisFile } from '../of-this-file.js';
 
 /*
  * Checks responses against docs/openapi.yaml. A status, media type, body or member that the document does not describe is a
- * violation, though a client must ignore such a member. A header that it does not describe is one only if it is in
- * FORBIDDEN_HEADERS.
+ * violation, though a client must ignore such a member. Of the headers that it does not describe, only those in FORBIDDEN_HEADERS
+ * are violations.
  */
 
 interface Header {

@@ -97,7 +97,7 @@ export class Terminal {
   /**
    * Runs a command in a terminal, which the program `script` makes (`testWith`).
    * @param question the beginning of the first question @param typed what the person types
-   * @returns what the terminal shows from the question on; before it, the terminal itself shows what was typed too early
+   * @returns what the terminal shows from the question on, because before the question it may echo what was typed too early
    */
   runInTerminal(
     args: readonly string[],

@@ -113,7 +113,7 @@ export class ServerProcess {
   }
 }
 
-/** What a start prints that ends because the database did not answer within the time limits of requests. */
+/** What the service prints if its start fails because the database did not answer within the time limits of requests. */
 const EXCEEDED_LIMIT =
   /^(Connection terminated|timeout exceeded when trying to connect|canceling statement due to statement timeout)/m;
 

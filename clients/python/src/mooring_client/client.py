@@ -112,7 +112,8 @@ class MooringClient:
     def start(self) -> Status:
         """Decides whether the application may run and begins the background calls. Once the state is read, a repetition does nothing."""
         self._queue.check_caller()
-        # An open client takes no turn: a click on Retry during a heartbeat would wait for its end, and then send a second one.
+        # An open client takes no turn. Otherwise a click on Retry would wait here for the end of a running heartbeat, and then send
+        # a second one instead of sharing the first.
         if not self._is_open:
             with self._queue.turn():
                 self._open()

@@ -12,7 +12,7 @@ from typing import Callable, Dict, List, Optional, Protocol, Tuple
 Work = Callable[[], object]
 
 _LONGEST_WAIT_SECONDS = 300.0
-"""A wait of the system may not count the sleep of the computer, so the timers compare the clock at least this often."""
+"""On some systems a wait does not count the time that the computer sleeps, so the timers read the clock at least this often."""
 
 
 class Clock(Protocol):

@@ -87,6 +87,7 @@ class Connector:
         proxy = None if _is_loopback(self.service) else self._proxy_of(host)
         if proxy is None:
             return http.client.HTTPSConnection(host, port, timeout=timeout_seconds, context=self._context())
+        # The proxy itself is reached without TLS: with `set_tunnel`, TLS begins after the answer of the proxy to CONNECT.
         through = http.client.HTTPSConnection(
             proxy.hostname or "", proxy.port or 80, timeout=timeout_seconds, context=self._context()
         )
@@ -135,7 +136,7 @@ class _Response(http.client.HTTPResponse):
 
 
 class _WholeLines:
-    """A stream that ends with an error within a line: `http.client` itself accepts a chunked body whose last lines are cut."""
+    """A stream that raises an error if it ends within a line: `http.client` accepts a chunked body whose last lines are cut."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream

@@ -19,8 +19,8 @@ from .store import Store
 from .time_text import parse_time
 from .transport import Transport
 
-# The service uses these codes only to refuse an activation, of a machine that it does not know. In the background such a refusal
-# stops a running application only after the token's end, any other `stop` at once
+# The service uses these codes only for activations, never for heartbeats. The refusal of a background activation with one of them
+# stops a running application only after the token's end; any other `stop` stops it at once
 # (docs/clients.md#what-to-do-on-each-client_action).
 _REFUSALS_OF_ACTIVATIONS = ("license_not_found", "machine_limit_reached")
 
@@ -92,7 +92,7 @@ class License:
             return NotCalled()
         if self.tokens.is_of_another_machine(license):
             return self._activate_here(license)
-        # It is read once: another thread may report a crash meanwhile, which the telemetry then lacks.
+        # The crash is read once. Another thread may report a newer one meanwhile, which must not be deleted as if it were sent.
         crash = self.store.state.crash
         telemetry = self.telemetry(crash) if has_telemetry(self.status) else None
         outcome = self._call_heartbeat(license, telemetry, crash)
@@ -112,7 +112,10 @@ class License:
         return not isinstance(self.status, Stopped) or self.status.reason in _REFUSALS_OF_ACTIVATIONS
 
     def remember_time(self) -> None:
-        """Stores the values of `SeenTime`, unless this process has no license: another process may have stored one since."""
+        """Stores the values of `SeenTime`, unless this process has no license.
+
+        Another process may have activated since, and this process must not overwrite the clock values of that confirmation.
+        """
         if not isinstance(self.status, NotActivated):
             self.store.save(time=self.time.to_stored())
 

@@ -36,8 +36,8 @@ def read_license_key(text: str) -> str:
     """Returns the canonical text of a key. A key that was typed without its prefix stays without one.
 
     Only the service knows the prefix. The check symbol is not checked, because imported keys may lack it. Raises
-    LicenseProblem for a text that has not the shape of a key, or has several different keys: it is the answer of the service,
-    which need not be asked.
+    LicenseProblem for a text that has not the shape of a key, or has several different keys: the service would refuse it with the
+    same problem, so no request is needed.
     """
     if len(text.encode("utf-16-le", "surrogatepass")) // 2 > _MAX_TYPED_LENGTH:
         raise _invalid_key()

@@ -35,7 +35,7 @@ class TokenReading:
     claims: Optional[TokenClaims]
     """None if this client does not know the format of the token. The token is stored and sent back nevertheless."""
     is_believable: bool
-    """False if the application ships token keys and the token fails the checks with them: only the service can start it then."""
+    """False if the application ships token keys and the token fails their checks: it then starts only after a confirmation."""
     offline_until: str
     """The last moment of an offline start: the earliest of `offline_until`, `exp`, and 7 days after `iat`."""
 

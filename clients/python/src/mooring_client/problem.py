@@ -14,7 +14,11 @@ ClientAction = Literal["retry", "fix", "reactivate", "stop"]
 Members = Mapping[str, object]
 
 _MAX_LEVELS = 4
-"""A deeper member is left out: the client stores the members of a stop."""
+"""A deeper member is left out.
+
+In the state file a member is nested two levels deeper than in the response, so without this limit `parse_object` might not read
+the file.
+"""
 
 
 @dataclass(frozen=True)

@@ -94,10 +94,11 @@ def parse_state(text: str) -> Optional[State]:
 
 
 def outdated_members(stored: State, state: State, new: AbstractSet[str]) -> Set[str]:
-    """The members of a state that must not replace stored ones. `new` are those whose write has not failed before.
+    """Returns the members whose stored values are newer than those of this process.
 
-    If another process was confirmed after this one, its confirmation has corrected the clock values, and ended a stop whose write
-    failed. Only what this process has received now is newer.
+    A later stored `offline_until` shows that another process was confirmed later. That confirmation has also corrected the clock
+    values, and ended a stop whose write failed here. Only a license or a stop in `new`, the members that are written for the first
+    time, is newer than that confirmation.
     """
     if stored.license is None or state.license is None or "license" in new:
         return set()

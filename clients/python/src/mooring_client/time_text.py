@@ -36,7 +36,7 @@ def parse_time(value: object) -> Optional[int]:
 
 
 def _days_since_1970(year: int, month: int, day: int) -> Optional[int]:
-    # `date` has no year 0, so the day is looked up in the next 400 years, whose days are the same.
+    # `date` has no year 0, so the day is looked up in the years 400 to 799: the calendar repeats every 400 years.
     cycles, year_of_cycle = divmod(year, 400)
     try:
         ordinal = date(year_of_cycle + 400, month, day).toordinal()

@@ -51,7 +51,7 @@ class Transport:
             if self._is_closed:
                 return NoAnswer("closed")
             self._running.add(exchange)
-        # A thread of its own: neither a look-up of a name nor a slow response can be ended from outside.
+        # A thread of its own: a look-up of a name cannot be interrupted, and the timeout of a socket does not limit a whole call.
         try:
             threading.Thread(target=exchange.run, name="mooring-client-call", daemon=True).start()
         except RuntimeError:  # The system, or a process that is ending, allows no further thread.
@@ -142,7 +142,7 @@ class _Exchange:
 
         retry_after = parse_retry_after(header("retry-after"), header("date"), self._clock.now())
         self._has_response, self._retry_after = True, retry_after if response.status in BUSY else None
-        # The service never sends a redirect; a captive portal does.
+        # The service sends neither a redirect nor a 101; a captive portal sends redirects.
         if response.status < 200 or (300 <= response.status < 400 and response.status != 304):
             return self.no_answer("redirect")
         data = _read_bounded(response)

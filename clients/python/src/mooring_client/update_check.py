@@ -43,7 +43,7 @@ class UpdateChecker:
         text = self._text_of(answer) if isinstance(answer, Answer) else None
         check = UpdateCheck(reason=_failure_of(answer)) if text is None else self._check_manifest(text)
         if check.reason in ("malformed", "untrusted"):
-            # It may be a cut text with the etag of the whole manifest, for which each later answer would be a 304.
+            # The text may be cut but have the etag of the whole manifest. If it stayed here, each later answer would be a 304.
             self._cached = None
         self._log_reason(check)
         return check

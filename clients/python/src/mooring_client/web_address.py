@@ -16,6 +16,7 @@ def is_web_address(value: object, schemes: str = "https?") -> bool:
     if not isinstance(value, str) or not re.fullmatch(rf"(?:{schemes})://(?:{_HOST})(?::[0-9]*)?(?:[/?#]{_TEXT}*)?", value):
         return False
     try:
+        # Reading `port` raises ValueError if it is above 65535.
         parts = urlsplit(value)
         return _is_host(parts.hostname or "") and (parts.port is None or parts.port >= 0)
     except ValueError:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Tuple, Type, TypeVar
 
 VECTORS = Path(os.environ.get("MOORING_VECTORS", Path(__file__).parents[4] / "test" / "vectors"))
-"""The vectors of the repository. A copy of this folder alone needs the variable."""
+"""The vectors of the repository. A copy of `clients/python` alone needs the variable."""
 
 Vector = Dict[str, Any]
 TestClass = TypeVar("TestClass", bound=Type[unittest.TestCase])

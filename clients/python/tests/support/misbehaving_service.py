@@ -21,7 +21,7 @@ Fault = Callable[[Exchange], object]
 
 
 class Stop(NamedTuple):
-    """The stop that a license has."""
+    """The code and the detail of a refusal that stops the client."""
 
     code: str
     detail: str
@@ -53,7 +53,7 @@ class MisbehavingService:
         self.heartbeat_after_seconds: object = 21_600
         """The interval that its confirmations contain."""
         self.stop: Optional[Stop] = None
-        """The stop that the license has; None while it is valid."""
+        """The refusal of each license call; None while the license is valid."""
         self.confirmed_at: Optional[float] = None
         """The true time of its last confirmation."""
         self.sequence = 0

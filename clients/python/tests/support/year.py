@@ -119,7 +119,7 @@ class Year:
         computer = self.computer
         fault = self._faults.pop(self._random.randrange(3))
         self._faults.append(fault)
-        # The first needs a client that was just confirmed, and the second one that has seen a valid manifest.
+        # `lose_activation` needs a client that was just confirmed, `serve_invalid_manifests` one that has seen a valid manifest.
         if fault in (lose_activation, serve_invalid_manifests):
             self._perform(computer.retry)
             computer.check_for_update()

@@ -152,7 +152,7 @@ def _is_requested(call: Attempt, before: Optional[Attempt]) -> bool:
 def _is_repetition_of_click(call: Attempt, earlier: Sequence[Attempt]) -> bool:
     """Whether the client repeats the activation of the last click, which the machine limit refused.
 
-    Activations after it that the answer to a heartbeat requested do not count: they neither begin nor delay the repetitions.
+    Later activations that a heartbeat's `reactivate` requested do not count: they neither begin nor delay the repetitions.
     """
     clicks = [number for number, each in enumerate(earlier) if each.path == call.path and each.is_user_initiated]
     since_click = earlier[clicks[-1] :] if clicks else []

@@ -15,7 +15,7 @@ export const ACTIVATE = /^select \* from \w+\(\$1, \$2, \$3, \$4, \$5, \$6, \$7\
 export const READ_ACTIVATIONS =
   /^select a\.id as activation_id.* where a\.id = any\(array\(select unnest\(\$1::uuid\[\]\)\)\)$/;
 export const LOCK_LICENSE = /from "license" .* for update$/i;
-/** Ends activations, by a release or by a refund. */
+/** Ends an activation, by a release by staff or by its holder. A refund uses the next statement. */
 export const END_ACTIVATIONS = /^update "activation" set "ended_at" = /i;
 export const END_REFUNDED_ACTIVATIONS = /^update activation set ended_at = greatest\(/;
 export const CHANGE_LICENSE = /^update "license" set /i;
