@@ -98,6 +98,8 @@ async function measureLoss(cluster, load, lose, restore) {
   lose(cluster, primary);
   const lostAt = performance.now();
   const promoted = waitForPromotion(cluster, primary).then(() => performance.now());
+  // Its failure is thrown below. Until then it must not end the process, because the cluster would go on.
+  promoted.catch(() => undefined);
   let first;
   await waitFor(() => (first = load.answers.find((each) => isWrite(each) && each.sentAt >= lostAt)));
   restore(cluster, primary);

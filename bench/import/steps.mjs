@@ -28,13 +28,17 @@ const WATCH_INTERVAL_MS = 20;
 export async function importOnce(context, system, size) {
   const database = await newDatabase(context, `once_${system}`);
   const { file, licenses } = writeExport(context, system, size, 'once');
-  const run = await startImport(database, system, file);
-  const result = await run.ended;
-  if (result.code !== 0)
-    throw new ScriptError(`the import of ${system} ended with ${result.code}: ${result.stderr}`);
+  const result = await completeImport(database, system, file);
   context.progress(`${system}: ${licenses.length} rows in ${Math.round(result.ms)} ms`);
   await check(database, licenses);
   return { rows: licenses.length, bytes: statSync(file).size, ...result };
+}
+
+async function completeImport(database, system, file) {
+  const result = await (await startImport(database, system, file)).ended;
+  if (result.code !== 0)
+    throw new ScriptError(`the import of ${system} ended with ${result.code}: ${result.stderr}`);
+  return result;
 }
 
 /** Imports an export while the command is killed at random moments and started again. */
@@ -54,10 +58,8 @@ export async function importKilled(context, system, size) {
     if (code !== null) throw new ScriptError(`the import of ${system} ended with ${code}: ${stderr}`);
     stored.push(await countLicenses(database));
   }
-  await (
-    await startImport(database, system, file)
-  ).ended;
-  const { report } = await (await startImport(database, system, file)).ended;
+  await completeImport(database, system, file);
+  const { report } = await completeImport(database, system, file);
   if (report.imported !== 0 || report.already_imported !== licenses.length)
     throw new ScriptError(`another run imported ${report.imported} licenses again`);
   context.progress(`${system}: killed ${stored.length} times, with ${stored.join(', ')} licenses stored`);
@@ -89,6 +91,8 @@ export async function signInAll({ processes, progress }, { system, database, lic
   await Promise.all(Array.from({ length: CONCURRENCY }, work));
   if (signedIn !== licenses.length)
     throw new ScriptError(`${signedIn} of ${licenses.length} holders signed in`);
+  const wrong = Math.ceil(licenses.length / 10);
+  if (refused !== wrong) throw new ScriptError(`${refused} of ${wrong} wrong addresses were refused`);
   progress(`${system}: ${signedIn} holders signed in; ${refused} wrong addresses were refused`);
   await endProcess(service.child);
   return { signedIn, refused };

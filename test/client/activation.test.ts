@@ -138,7 +138,7 @@ describe('activate', () => {
       },
     );
 
-    test('ends after a retry-after above the longest delay of a timer, which is not taken for no delay', async () => {
+    test('ends after a retry-after that is longer than a timer can wait, and is not sent at once', async () => {
       const computer = await refused();
       const headers = { 'retry-after': '999999999999' };
       computer.service.answer['/v1/activate'] = () => problem(503, 'unavailable', 'retry', {}, headers);

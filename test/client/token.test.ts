@@ -26,12 +26,15 @@ describe('the claims of a token', () => {
     { exp: null },
     { mch: 7 },
     { mch: undefined },
-  ])('with %j are not read, and an application that has token keys does not believe the token', (claims) => {
-    const none = { claims: undefined, offline_until: at(START + 30 * DAY) };
-    const token = tokenOf(claims);
-    expect(readToken(license(token), shipped)).toEqual({ ...none, isBelievable: false });
-    expect(readToken(license(token), [])).toEqual({ ...none, isBelievable: true });
-  });
+  ])(
+    'with %j are not read, and an application that has token keys does not accept the times of the token',
+    (claims) => {
+      const none = { claims: undefined, offline_until: at(START + 30 * DAY) };
+      const token = tokenOf(claims);
+      expect(readToken(license(token), shipped)).toEqual({ ...none, isBelievable: false });
+      expect(readToken(license(token), [])).toEqual({ ...none, isBelievable: true });
+    },
+  );
 
   test.each([{ iat: 0 }, { exp: LATEST_SECONDS }, { exp: 0 }])('with %j are read', (claims) => {
     expect(readToken(license(tokenOf(claims)), []).claims).toMatchObject(claims);

@@ -304,7 +304,7 @@ test('a clock that is behind at a restart does not erase a license that another 
   expect([await emailOf(real, id), (await real.heartbeat(token)).status]).toEqual([BOB, 200]);
 });
 
-test('an erasure whose request retention has deleted is not recorded as repeated', async () => {
+test('if retention has deleted the request of an erasure, the erasure is not recorded as repeated', async () => {
   const later = await start(await createDatabase());
   await createLicense(undefined, ADA, later);
   await erase(later, ADA);
@@ -422,7 +422,7 @@ describe('if a restored copy shares the tombstone file,', () => {
   });
 });
 
-test('an erasure and a cancellation after a failover count in a backup from before the failover', async () => {
+test('an erasure and a cancellation after a failover are repeated in a backup from before the failover', async () => {
   const ada = await createLicense('txn_1');
   const bob = await service.issue({ email: BOB });
   const { id } = await erasuresOf(service).request(BOB);

@@ -118,7 +118,7 @@ const TERMINATE_CONNECTION = `
 const shareOfServedOr503 = (answers: readonly RecordedAnswer[]) =>
   shareOfServed(answers.filter((answer) => isServedByDatabase(answer) || isUnavailable(answer)));
 
-test('if the database ends connections at random, the service continues, and serves over half of what it serves without', async () => {
+test('if the database ends connections at random, the service continues, and serves over half of what it serves without the fault', async () => {
   const load = faulted.startLoad();
   await load.waitFor(50, isServedByDatabase);
   const from = load.answers.length;

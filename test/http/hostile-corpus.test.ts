@@ -118,7 +118,7 @@ test('a request with the method PRI, which Fastify has no hook for, is logged', 
   expect(linesSince(before)).toEqual([expect.stringContaining('"code":"METHOD_PRI"')]);
 });
 
-test('a request with the path MARKER gets the 404 that the tests above search for', async () => {
+test('a request with the path of the hidden requests gets the 404 that the tests above search for', async () => {
   const [answer] = await exchange(service.url, [request('GET', MARKER, undefined, 'connection: close\r\n')]);
   expectProblem(answer!, 'not_found');
 });

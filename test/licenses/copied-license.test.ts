@@ -276,7 +276,7 @@ describe('a copied license.json whose token was edited', () => {
     });
 
     test.each([END_OF_YEAR_9999 - 8 * 86_400, Date.parse('2060-01-01T00:00:00Z') / 1000])(
-      'one edit of iat to %i gains 7 days of running time, also if they are spread over 700 days',
+      'one edit of iat to %i gains 7 days of running time, also if these days are spread over 700 days',
       async (iat) => {
         const { copy, start, license } = await copyWithTimes(iat, iat + 7 * 86_400);
         for (let day = 0; day < 7; day++) {

@@ -75,7 +75,7 @@ test('a database of an earlier version, without a prefix, is accepted with its s
 });
 
 test.each([true, false])(
-  'a prefix with which fewer than half of the licenses were issued is not stored (with a secret: %j)',
+  'a prefix with which fewer than half of the licenses were issued is not stored (with a stored check value: %j)',
   async (hasSecret) => {
     const licenses = [await service.issue(), await service.issue(), await service.issue()];
     if (hasSecret) await check(own);

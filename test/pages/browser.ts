@@ -109,7 +109,7 @@ const API_PATH = /^\/(portal|support)\/api\//;
  * - a 503, with which tests simulate a service that is unavailable;
  * - another error status of the API;
  * - a page that uses late what it preloads, because the machine is slow or a test delays its requests.
- * Any other error status of a page, its files, its texts or its data is a fault. `console.test.ts` leaves out no line.
+ * Any other error status of a page, its files, its texts or its data is a fault. `console.test.ts` leaves out the last kind only.
  */
 function isProvoked(message: ConsoleMessage): boolean {
   if (LATE_USE_OF_PRELOAD.test(message.text())) return true;

@@ -198,7 +198,7 @@ describe('a self-release', () => {
     await expectToast(page, 'Support has been asked.');
   });
 
-  test('after a code is shown as done although the machines could not be read after it', async () => {
+  test('after a code is shown as done although the machines could not be read afterwards', async () => {
     await activateMachine(service, license, 'Studio Mac');
     const page = await openByKey(browser, origin, license);
     await enterCodeToRelease(page, () =>

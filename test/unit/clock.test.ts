@@ -70,7 +70,7 @@ describe('a wall clock that is compared with the monotonic clock', () => {
     }
   }
 
-  test('a time two hours ahead is not certain, even if the clock has been set right since it was read', async () => {
+  test('a time two hours ahead is not certain, even if the clock was corrected after the time was read', async () => {
     const clock = new TwoClocks();
     const database = { query: async () => [{ now: clock.now() }] };
     const ahead = new Date(clock.wall + 2 * HOUR_MS);
