@@ -86,7 +86,10 @@ test('a failure is logged, and the erasures and the next run still start', async
   const job = jobOf(fail, fail);
   job.run();
   await job.whenIdle();
-  expect(logged.map((line) => line['level'])).toEqual([ERROR, ERROR]);
+  expect(logged.map(({ level, msg }) => [level, msg])).toEqual([
+    [ERROR, 'retention run failed'],
+    [ERROR, 'erasures failed'],
+  ]);
   job.run();
   await job.whenIdle();
   expect(calls).toEqual(['retention', 'erasures', 'retention', 'erasures']);
