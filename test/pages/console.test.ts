@@ -18,7 +18,7 @@ const license = await service.issue({ email: 'ada@example.com' });
 
 /**
  * Records what the pages of a browser write to the console. It leaves out only a line that a slow machine causes; `TestBrowser`
- * leaves out more lines (`isProvoked` in browser.ts). @returns the lines, also those that are written later
+ * leaves out more lines (`isProvoked` in browser.ts). @returns the lines; later ones are added
  */
 function recordConsole(page: Page): string[] {
   const lines: string[] = [];

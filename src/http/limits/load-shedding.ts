@@ -81,7 +81,7 @@ export function shedLoad(
     requestQueue.end();
     done();
   });
-  // At the shutdown a request may begin without a free slot: otherwise those that `requestQueue.end` lets begin would be refused.
+  // At the shutdown a request may begin without a free slot: otherwise the requests of `requestQueue.end` would be refused.
   const refuseWithBody = (isBackground: boolean) => refuse(isBackground, isClosing);
   countRequests(fastify, load, refuseWithBody, () => {
     admission.answered();

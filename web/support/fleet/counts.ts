@@ -8,7 +8,7 @@ export interface Count {
   readonly label: string;
   /** The name of a Mac model; undefined for an unknown one, and for the values of other dimensions. */
   readonly name?: string | undefined;
-  /** Whether several values are counted together here: rare ones, or those that get no bar of their own in `Distribution`. */
+  /** Whether several values are counted together here: rare values, or values without their own bar in `Distribution`. */
   readonly isOther: boolean;
   readonly heartbeats: number;
 }
