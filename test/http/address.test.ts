@@ -161,6 +161,7 @@ async function sendAllRequests(): Promise<void> {
     const body = JSON.stringify({ ...event, status });
     return askAndRecord('POST', PURCHASES_PATH, body, signatureHeaders(body));
   };
+  const withAddresses = (url: string) => `${url}?email=${IDENTITY.email}&from=${CLIENT_ADDRESS}`;
   const sendValidBodies = async (method: string, path: string, url: string) => {
     for (const body of [
       activation,
@@ -187,14 +188,9 @@ async function sendAllRequests(): Promise<void> {
         'content-type': 'text/plain',
       });
     await askAndRecord('PATCH', url, activation);
-    await askAndRecord(
-      method,
-      `${url}?email=${IDENTITY.email}&from=${CLIENT_ADDRESS}`,
-      method === 'POST' ? activation : undefined,
-      {
-        authorization: 'Bearer mst_wrong',
-      },
-    );
+    await askAndRecord(method, withAddresses(url), method === 'POST' ? activation : undefined, {
+      authorization: 'Bearer mst_wrong',
+    });
   };
   const callEveryRoute = async ({ isFaulted = false } = {}) => {
     for (const status of ['paid', 'disputed', 'lost']) await report(status);
@@ -202,7 +198,7 @@ async function sendAllRequests(): Promise<void> {
       const url = fillPath(path, sub);
       if (isFaulted) {
         // An invalid request is refused before it reaches the database.
-        const queried = `${url}?email=${IDENTITY.email}&from=${CLIENT_ADDRESS}`;
+        const queried = withAddresses(url);
         if (method === 'POST') await sendValidBodies(method, path, queried);
         else await askAndRecord(method, queried, undefined, bearer);
       } else {

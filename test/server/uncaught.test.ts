@@ -13,17 +13,23 @@ const dir = temporaryFolder();
 
 const at: unknown = expect.stringContaining('throws-on-signal.mjs');
 /** Each signal makes `throws-on-signal.mjs` fail in a different way; `line` is the expected log line. */
-const FAILURES: [signal: NodeJS.Signals, what: string, line: object][] = [
+type Failure = [signal: NodeJS.Signals, what: string, line: object];
+const NO_ERROR: Failure = [
+  'SIGCONT',
+  'an unhandled rejection whose value is not an error',
+  { error: 'string' },
+];
+const FAILURES: Failure[] = [
   ['SIGUSR2', 'an uncaught exception', { error: 'TypeError', at }],
   ['SIGWINCH', 'an unhandled rejection', { error: 'RangeError', code: 'ETEST', at }],
-  ['SIGCONT', 'an unhandled rejection whose value is not an error', { error: 'string' }],
+  NO_ERROR,
 ];
 
 const database = await createDatabase();
 
 // A service and a command handle the kinds of failures by the same function (`exitOnUncaught`), and a start takes long.
 test('after an unhandled rejection whose value is not an error, the service logs one line without the message of the error, and ends', async () => {
-  const [signal, , line] = FAILURES[2]!;
+  const [signal, , line] = NO_ERROR;
   const settings = { DATABASE_URL: database.url, DATA_DIR: dir, PORT: String(await freePort()) };
   const server = new ServerProcess(
     { ...settings, LOG_LEVEL: 'fatal', TEST_CANARY: CANARY },
