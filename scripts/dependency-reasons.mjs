@@ -40,7 +40,8 @@ export const REASONS = {
   '@seriousme/openapi-schema-validator': 'Validates `docs/openapi.yaml` by the specification of OpenAPI.',
   '@sparticuz/chromium':
     'A Chromium from npm for the tests of the pages on Linux on x64, so that no installed one is needed.',
-  '@swc/core': 'Compiles TypeScript with decorator metadata, for tests and for the baseline of a bench.',
+  '@swc/core':
+    'Compiles TypeScript with decorator metadata, for tests and for the servers that `bench/comparison/` compares with the service.',
   '@types/node': 'Types.',
   '@types/pg': 'Types.',
   ajv: 'Validates every response in the tests by `docs/openapi.yaml`. Fastify brings it anyway.',
@@ -78,7 +79,7 @@ export const BINARIES = [
     packages: 'node-*',
     pattern: /^node-(bin-)?(darwin|linux)-/,
     reason:
-      'Node 24 where another version is installed ([0003](decisions/0003-node-24-and-pinned-tools.md)).',
+      'Node 24, on which the commands run unless a newer Node started them ([0003](decisions/0003-node-24-and-pinned-tools.md)).',
   },
 ];
 

@@ -54,7 +54,7 @@ async function takePictures(service, folder) {
   }
 }
 
-/** Adds the fonts of the system to those of the Chromium from npm, which lack the arrow between two values. */
+/** Adds the fonts of the system to those of the Chromium from npm, which lack the arrow (→) between an old and a new value. */
 function withSystemFonts({ env, ...options }, folder) {
   if (!env) return options;
   const file = join(folder, 'fonts.conf');

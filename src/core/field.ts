@@ -39,7 +39,7 @@ export function oneOf<const T extends string>(allowed: readonly T[]): Field<T> {
   );
 }
 
-/** Creates the field of a whole number. `parseText` reads the number from the text of an option or of a cell of a file. */
+/** Creates the field of a whole number. `parseText` reads it from the text of an option, a query parameter or a cell of a file. */
 export function wholeNumber(min: number, max: number): Field<number> & { parseText: Field<number>['parse'] } {
   const invalid = new Invalid(`must be a whole number from ${min} to ${max}`);
   const parse = (input: unknown) =>

@@ -4,6 +4,6 @@ import { MAX_TRANSACTION_ID_LENGTH } from './max-transaction-id-length.js';
 
 /** The id that the payment processor gives to a transaction. */
 export const transactionIdField = textField(
-  `must be a string of 1 to ${MAX_TRANSACTION_ID_LENGTH} characters, without spaces`,
+  `must be a string of 1 to ${MAX_TRANSACTION_ID_LENGTH} characters, without spaces or control characters`,
   (text) => (/^[^\s\p{Cc}]+$/u.test(text) && characterCount(text) <= MAX_TRANSACTION_ID_LENGTH ? text : null),
 );

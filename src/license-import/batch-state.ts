@@ -13,7 +13,10 @@ export interface DerivedLicense extends ExportedLicense {
   readonly purchase_id: string | null;
 }
 
-/** A license that an earlier import or batch has imported or linked. */
+/**
+ * A license that an earlier import or batch created from a row, or a linked license: a purchase report issued it, and it got the
+ * previous key of a row.
+ */
 export interface KnownLicense extends Pick<LicenseState, 'staff_status' | 'purchase_state'> {
   readonly purchase_id: string | null;
   /** Whether it was ended by its status or by the erasure of its holder. */

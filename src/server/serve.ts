@@ -72,7 +72,8 @@ async function start(config: Config): Promise<void> {
   await app.listen(options).catch((error: unknown) => {
     throw listenError(config, error);
   });
-  // After a signal during the call the start ends here: the time limit of the shutdown runs already, without the delay.
+  // A signal during `listen` ends the start here, before the delay is set up: `shutDown` has already set its time limit, which does
+  // not include SHUTDOWN_DELAY_SECONDS.
   shutdown.signal.throwIfAborted();
   shutdownDelayMs = config.shutdownDelaySeconds * 1000;
   // Deferred last, this is the first step of a shutdown: `/health/ready` fails for SHUTDOWN_DELAY_SECONDS.

@@ -27,6 +27,7 @@ export interface Received {
   action?: ClientAction;
   /** The code of that problem. */
   code?: string;
+  /** The delay that a client must read from the `retry-after` of the response; undefined if there is none or it must be ignored. */
   retry_after_seconds?: number;
 }
 

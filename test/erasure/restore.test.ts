@@ -52,7 +52,7 @@ let original: TestDatabase;
 let restored: TestDatabase;
 let service: Service;
 let token: string;
-/** The license that was issued to Ada before the dump. */
+/** The license that was issued to Ada before the dump. Her purchase `first` has another license. */
 let first: { license_id: string; license_key: string };
 /** The id of the license that Ada bought after her erasure. */
 let second: string;
@@ -212,7 +212,7 @@ test('a purchase that was recorded without its buyer gets no buyer later, even w
   expect(await restoredService.sql(selectPurchase)).toEqual([{ email: null, paid: true }]);
 });
 
-test('a purchase of an erased buyer is linked to an existing license that has its key, and the holder of this license stays the same', async () => {
+test('a purchase of an erased buyer is linked to an existing license with the key derived for the purchase, and this license keeps its holder', async () => {
   const keys = restoredService.app.get(LicenseKeys);
   const ids = keys.purchaseIds('agency');
   appendFileSync(file, `\n\npurchase ${ids.purchase_id}\nerasure_request ${randomUUID()}\n`);

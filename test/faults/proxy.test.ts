@@ -64,7 +64,10 @@ afterThisFile(async () => {
   for (const each of servers) each.close();
 });
 
-/** Sends a request from an address that is used for nothing else. @returns the status and the instance that responded */
+/**
+ * Sends a request from CLIENT_ADDRESS, which only on Linux is used for nothing else.
+ * @returns the status and the instance that responded
+ */
 async function sendRequest(
   method: string,
   path: string,

@@ -26,7 +26,8 @@ test('no property of a request gives the address, port or family of its caller',
   ]);
   const { _getpeername: getPeerName, _peername: cachedName } = socket as unknown as Record<string, unknown>;
   expect([(getPeerName as () => unknown)(), cachedName]).toEqual([{}, {}]);
-  // The getters of Node's Socket prototype return no address either. Node caches an address in `_peername`, which cannot be set.
+  // The getters of Node's Socket prototype return no address either. Node caches an address in `_peername`: the service has made
+  // this property read-only.
   const nodeProperties = Object.getOwnPropertyDescriptors(Socket.prototype) as PropertyDescriptorMap;
   for (const name of ['remoteAddress', 'remotePort', 'remoteFamily']) {
     expect((nodeProperties[name]!.get as () => unknown).call(socket)).toBeUndefined();

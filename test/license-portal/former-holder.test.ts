@@ -142,7 +142,7 @@ test('a release request in a session by key is not stored if the license gets an
   const issued = await service.issue({ email: 'key@leak.example' });
   const { json } = await service.activate(issued);
   const holder = await new Browser(service).signInByKey(issued);
-  // The statements of a change of the address before its commit.
+  // The update of a change of the address, before its commit.
   const update = 'update license set email = $2, email_since = $3 where id = $1';
   const values = [issued.license_id, 'next@example.com', service.clock.now()];
   const change = await OpenTransaction.begin(service, update, values);

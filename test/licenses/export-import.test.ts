@@ -250,7 +250,7 @@ test('any other file is read with --map', async () => {
   expect({ code, stderr }).toEqual({
     code: 1,
     stderr:
-      'line 2: transaction_id must be a string of 1 to 200 characters, without spaces\nOne row was refused.\n',
+      'line 2: transaction_id must be a string of 1 to 200 characters, without spaces or control characters\nOne row was refused.\n',
   });
   expect(json).toMatchObject({ imported: 1 });
   expect(await licensesOf('own.example')).toMatchObject([

@@ -68,7 +68,7 @@ test('the key of a revoked license cannot be mailed, and the reason is given', a
   });
 });
 
-test('outside production an empty database is accepted, and not reported as the wrong one', async () => {
+test('outside production a database without licenses is accepted, which production would take for the wrong database', async () => {
   const empty = await Service.start();
   await expect(empty.app.get(LicensesService).assertDatabaseHasLicenses()).resolves.toBeUndefined();
   await empty.close();

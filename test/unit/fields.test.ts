@@ -54,7 +54,9 @@ describe('a field refuses', () => {
     'x'.repeat(MAX_TRANSACTION_ID_LENGTH + 1),
   ])('the id of a transaction: %j', (text) =>
     expect(transactionIdField.parse(text)).toEqual(
-      new Invalid(`must be a string of 1 to ${MAX_TRANSACTION_ID_LENGTH} characters, without spaces`),
+      new Invalid(
+        `must be a string of 1 to ${MAX_TRANSACTION_ID_LENGTH} characters, without spaces or control characters`,
+      ),
     ),
   );
 

@@ -19,7 +19,10 @@ STATE_FILE = Path.home() / ".mooring-example" / "license.json"
 
 
 def main() -> int:
-    """Returns 0 if the application may run, and 1 if not. Wrong arguments end the program with 2."""
+    """Returns 0 if the application may run, and 1 if not. Arguments that cannot be parsed end the program with 2.
+
+    An invalid --url or --manifest-key raises ValueError.
+    """
     options = _read_options()
     ports = Ports()
     if options.uuid:

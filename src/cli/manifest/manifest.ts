@@ -132,7 +132,7 @@ function addSigningOptions(command: Command): Command {
       'also trust manifests signed with this key, and sign with its private key without confirmation; may be repeated',
       collectPublicKeys,
     )
-    .option('--prepare <file>', 'sign nothing: write the bytes to be signed elsewhere')
+    .option('--prepare <file>', 'sign nothing: write the bytes to this file, to be signed elsewhere')
     .option('--dry-run', 'sign nothing: print what would change')
     .option('--out <file>', 'the file for the manifest; never overwritten (default: standard output)');
 }

@@ -2,8 +2,9 @@
 export interface LoadLimits {
   /**
    * Requests for which no person waits are refused when new connections have waited this long in the kernel's queue; requests of
-   * people when connections have waited twice as long. The number of slots for requests in progress is what the service answers in
-   * a part of this time (`Admission`). With 0 only `concurrentRequests` limits the load.
+   * people when connections have waited twice as long. The number of slots follows from this time too: it is the number of requests
+   * that the service answers in a fixed part of it (WAIT_SHARE and REFUSAL_SHARE in admission.ts). With 0 only `concurrentRequests`
+   * limits the load.
    */
   readonly waitingMs: number;
   /** The longest wait for a slot, after which a request is refused. */

@@ -77,9 +77,9 @@ export interface CrashGroup {
   readonly crash_sig: string;
   readonly crash_label: string | null;
   readonly crash_frame: string | null;
-  /** The first version that crashed in any counted week. */
+  /** The lowest version with this crash in any week that is kept. */
   readonly first_version: string | null;
-  /** The last version that crashed in any counted week. */
+  /** The highest version with this crash in any week that is kept. */
   readonly last_version: string | null;
   readonly state: 'open' | 'resolved' | 'muted';
   /** The version that resolves the crash. An `open` group that has it was reopened, because it crashed in this version or a later one. */
@@ -211,7 +211,7 @@ export interface FleetCell {
 export type FleetCells = readonly (FleetCell | FleetOther)[];
 
 export interface FleetComputeCell {
-  /** What was configured. */
+  /** The compute target that the user configured. */
   readonly detector_compute: string | null;
   /** What the detector got. */
   readonly detector_compute_units_resolved: string | null;
@@ -236,6 +236,7 @@ export interface FleetLatency {
 
 export interface FleetOther {
   readonly other: true;
+  /** The heartbeats of all values, or pairs of values, that have no cell of their own. */
   readonly heartbeats: number;
 }
 
@@ -312,9 +313,13 @@ export interface IssuedLicenseAnswer {
 }
 
 export interface JobCounts {
+  /** The name of the task; `other` for the tasks of other versions. */
   readonly task: string;
+  /** Jobs that have attempts left, including failing ones. */
   readonly waiting: number;
+  /** Jobs that have been due for five minutes and that no instance runs; mails of an import only while no instance runs any job. */
   readonly late: number;
+  /** Jobs with a failed attempt, including those after their last attempt. */
   readonly failing: number;
 }
 
@@ -402,6 +407,25 @@ export interface LiveManifestLine {
   readonly days_left: number;
 }
 
+export interface ManifestContent {
+  readonly _type: 'update-manifest/v1';
+  readonly product: string;
+  readonly sequence: number;
+  readonly issued_at: string;
+  readonly expires_at: string;
+  readonly version: string;
+  readonly dmg: DiskImage;
+  readonly minimum_license_expiry: string | null;
+  /** Older versions for licenses that do not cover this one. For each lower minimum license expiry the newest version, newest first. */
+  readonly also_available: readonly {
+    readonly version: string;
+    readonly dmg: DiskImage;
+    readonly minimum_license_expiry: string | null;
+  }[];
+  /** SHA-256 of `signed` in the previous manifest; null in the first manifest. */
+  readonly previous: string | null;
+}
+
 export interface ManifestListAnswer {
   readonly live: null | LiveManifestLine;
   readonly manifests: readonly PublishedManifest[];
@@ -461,9 +485,9 @@ export interface Publication {
 }
 
 export interface PublicationAnswer {
-  /** The manifest that was live until this publication; null if none was. */
-  readonly live: null | SignedManifest;
-  readonly next: SignedManifest;
+  /** The manifest that was live before the request; null if none was. With `dry_run` it stays live. */
+  readonly live: null | ManifestContent;
+  readonly next: ManifestContent;
 }
 
 export interface PublishedManifest {
@@ -538,25 +562,6 @@ export interface ServiceStatusAnswer {
   readonly jobs: readonly JobCounts[];
 }
 
-export interface SignedManifest {
-  readonly _type: 'update-manifest/v1';
-  readonly product: string;
-  readonly sequence: number;
-  readonly issued_at: string;
-  readonly expires_at: string;
-  readonly version: string;
-  readonly dmg: DiskImage;
-  readonly minimum_license_expiry: string | null;
-  /** Older versions for licenses that do not cover this one. For each lower minimum license expiry the newest version, newest first. */
-  readonly also_available: readonly {
-    readonly version: string;
-    readonly dmg: DiskImage;
-    readonly minimum_license_expiry: string | null;
-  }[];
-  /** SHA-256 of `signed` in the previous manifest; null in the first manifest. */
-  readonly previous: string | null;
-}
-
 export interface StaffAnswer {
   readonly staff: StaffMember;
 }
@@ -609,7 +614,7 @@ export interface WaitingMail {
   readonly waiting: number;
   /** Waiting mails without a failed attempt. */
   readonly untried: number;
-  /** Mails, without sign-in codes, that have been due for five minutes and that no instance is sending. */
+  /** Mails other than sign-in codes that have been due for five minutes and that no instance is sending. The mails of an import count only while no instance runs any job. */
   readonly late: number;
   /** Mails with a failed attempt, including those after their last attempt. */
   readonly failed: number;

@@ -30,7 +30,7 @@ import { ManifestService } from '../../manifest/manifest.service.js';
  * reported once one of them has had this many.
  */
 const MIN_REPORTED_ATTEMPTS = 3;
-/** The publisher is warned this long before the live manifest expires (docs/keys.md#publishing). */
+/** The warning that the live manifest expires begins this many days before (docs/keys.md#publishing). */
 const MANIFEST_WARNING_DAYS = 14;
 
 /** What the warnings are derived from. */
@@ -47,7 +47,7 @@ export interface MonitoredState {
 
 /**
  * The warnings of `/health/ready`, `mooring status`, the support page and the metrics. The file is long, because it has the
- * sentences of all warnings.
+ * sentences of most warnings. Those about database hosts, key settings and manifest settings are in other files.
  */
 @Injectable()
 export class WarningsService implements OnModuleInit {

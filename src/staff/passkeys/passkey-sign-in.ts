@@ -44,7 +44,8 @@ export class PasskeySignIn {
   /**
    * Signs the owner of a passkey in. The rate limit counts and refuses only wrong answers, so that an attacker who knows the
    * id of a passkey cannot lock its owner out.
-   * @param challengeId from the cookie of the browser @param replaced as for `Sessions.begin`
+   * @param challengeId from the cookie of the browser
+   * @param replaced the session token in the browser's earlier cookie; that session ends
    * @returns the session token
    * @throws Problem `passkey_invalid`, `too_many_requests`
    */

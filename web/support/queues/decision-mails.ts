@@ -5,8 +5,8 @@ import { call } from '../call.js';
 let loaded: DecisionMailsAnswer | undefined;
 
 /**
- * Returns what the mails about decisions say; undefined until it is loaded. The tables load it before a dialog shows it, so that
- * nothing in the dialog moves. Without it a decision can still be made, so a failure is not shown.
+ * Returns what the mails about decisions say; undefined until it is loaded. `RequestTable` and `MachinesInUse` load it before a
+ * dialog shows it, so that nothing in the dialog moves. Without it a decision can still be made, so a failure is not shown.
  */
 export function useDecisionMails(): DecisionMailsAnswer | undefined {
   const [texts, setTexts] = useState(loaded);

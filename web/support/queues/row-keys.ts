@@ -7,7 +7,8 @@ const findFocusedRow = () => document.activeElement?.closest<HTMLElement>('tr[da
 /**
  * Works through the rows of a view by keyboard: J and K focus the next and the previous row. Another letter presses the control
  * in the focused row whose parent element has this letter as `data-key`. With Shift, it presses the control of the selection bar,
- * which acts on all selected rows. Enter follows the link of the focused row, such as that to its license.
+ * which acts on all selected rows: its `data-key` is a capital letter, and that of a row a small one. Enter follows the link of the
+ * focused row, such as that to its license.
  */
 export function useRowShortcuts(): void {
   useShortcuts((event) => {
