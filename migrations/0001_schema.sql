@@ -1,5 +1,5 @@
--- The schema of the first release. The public privacy page shows the comments on tables and columns. Only
--- src/retention/policy.ts says how long each table is kept.
+-- The schema of the first release. The public privacy page shows the comments on tables and columns. Only src/retention/
+-- says how long each table is kept; the trigger on audit_event below repeats its 24 months.
 
 -- Purchases and licenses
 
@@ -362,7 +362,7 @@ create table staff (
 comment on table staff is 'Staff members of the vendor.';
 comment on column staff.id is 'Id of the staff member.';
 comment on column staff.email is 'E-mail address, which names the staff member in the audit trail.';
-comment on column staff.role is 'support (reads and releases) or admin (may do everything).';
+comment on column staff.role is 'support (reads, releases, mails keys and sets the states of crash groups) or admin (may do everything).';
 comment on column staff.created_at is 'Time at which the staff member was added.';
 
 create table crash_group_state (
@@ -522,7 +522,8 @@ comment on column mail_recipient.email is 'E-mail address of the recipient.';
 comment on column mail_recipient.since is 'Time since which the mail is queued.';
 
 -- Outgoing events (docs/events.md). Triggers record an event in the statement that writes its fact, so no fact is without its
--- event, whichever program writes it (docs/decisions/0050).
+-- event, whichever program writes it (docs/decisions/0050). Only `license.limit_reached` has no trigger: `activate_machine`
+-- records it.
 
 create table event_recording (
   is_on boolean primary key default true check (is_on),
@@ -699,7 +700,7 @@ create index audit_event_license on audit_event (license_id, at);
 create index audit_event_at on audit_event (at, id);
 create index audit_event_actor on audit_event (actor, at, id);
 create index audit_event_action on audit_event (action, at, id);
--- Without this index, a filter for an action that an actor never did reads all entries of one of them.
+-- Without this index, a filter for an action that an actor never did reads all entries of the actor or of the action.
 create index audit_event_actor_action on audit_event (actor, action, at, id);
 comment on table audit_event is 'Audit trail: who did what, to what, why and when.';
 comment on column audit_event.id is 'Id of the event.';
@@ -754,10 +755,10 @@ create table database_identity (
   incarnation text not null unique,
   since       timestamptz not null
 );
-comment on table database_identity is 'Identity of this database, with a row for each restored copy, so that the lines of TOMBSTONE_FILE can be distinguished.';
+comment on table database_identity is 'Identity of this database, with a row for each restored copy and each promoted standby, so that the lines of TOMBSTONE_FILE can be distinguished.';
 comment on column database_identity.id is 'Id under which this database writes to TOMBSTONE_FILE.';
 comment on column database_identity.incarnation is 'PostgreSQL''s system identifier, timeline and database oid, which differ in a restored copy.';
-comment on column database_identity.since is 'Time of the first start of the service on this copy.';
+comment on column database_identity.since is 'Time at which the service or a command first used this copy.';
 
 -- A start with another secret than that of the database is refused (docs/decisions/0042).
 create table license_key_secret_check (

@@ -1,10 +1,10 @@
 -- The tables of the job queue. graphile-worker creates them before these migrations run.
 
-comment on table graphile_worker._private_jobs is 'Jobs that wait to be done: mails to send, erasure requests to carry out.';
+comment on table graphile_worker._private_jobs is 'Jobs that wait, are in progress or failed: mails to send, erasure requests to carry out.';
 comment on column graphile_worker._private_jobs.id is 'Id of the job.';
 comment on column graphile_worker._private_jobs.job_queue_id is 'Queue whose jobs run one after the other; null for none.';
 comment on column graphile_worker._private_jobs.task_id is 'Kind of the job.';
-comment on column graphile_worker._private_jobs.payload is 'Ids of the subject of the job and the language of its mail, never a key, a code or an address.';
+comment on column graphile_worker._private_jobs.payload is 'Ids of the subject of the job, the language of its mail and whether staff requested an erasure, never a key, a code or an address.';
 comment on column graphile_worker._private_jobs.priority is 'Priority: lower numbers run first.';
 comment on column graphile_worker._private_jobs.run_at is 'Time of the next attempt.';
 comment on column graphile_worker._private_jobs.attempts is 'The number of attempts.';

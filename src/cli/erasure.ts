@@ -15,8 +15,8 @@ const withErasures = <T>(work: (erasures: ErasureService) => Promise<T>) =>
   withDatabase(
     async (context) => {
       const erasures = await createErasureService(context);
-      // The database may be a restored backup that no service has used yet. Without this call, `run` would carry out a request that
-      // was cancelled after the backup, and `list` would show it as waiting.
+      // The database may be a restored backup that no service has used yet. Without this call, `list` would show a request that was
+      // carried out or cancelled after the backup as waiting.
       await erasures.replay();
       return work(erasures);
     },

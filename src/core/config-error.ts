@@ -1,10 +1,10 @@
 /**
- * A setting that is invalid, or that names something which cannot be used, such as a file, a port or a database. The message is one
- * sentence for the operator. The error ends the start of the service, or a command, with status 2.
+ * A setting that is invalid, or that names something which cannot be used, such as a file, a port or a database. The message is for
+ * the operator, usually one sentence. The error ends the start of the service, or a command, with status 2.
  */
 export class ConfigError extends Error {}
 
-/** The errors of all invalid settings, one sentence each. The message is the first of them. */
+/** The errors of all invalid settings, with the message of each. The message of this error is the first of them. */
 export class SettingsError extends ConfigError {
   readonly sentences: readonly string[];
 

@@ -69,7 +69,7 @@ export function smtpUrl(setting: string, text: string): string {
 /**
  * Refuses a URL whose user name or password has a character that must be escaped. The URL standard reads the text up to the last
  * `@` before the first `/`, `?` or `#` as the user name and password: of `smtp://user:pa@ss/word@host` the host would be `ss`.
- * Therefore an `@` after this character is refused too, also in a query.
+ * Therefore an `@` after the first `/`, `?` or `#` is refused too, also in a query.
  */
 function refuseUnescaped(setting: string, text: string): void {
   const [, authority = '', rest = ''] = /^[^:]*:\/\/([^/?#]*)(.*)$/s.exec(text) ?? [];

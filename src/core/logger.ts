@@ -13,7 +13,7 @@ const STACK_FRAMES = /^\s+at .*(:\d+:\d+\)?|<anonymous>\)?)$/gm;
 
 type Destination = DestinationStream & Partial<Pick<BufferedOutput, 'flush' | 'waitUntilWritten'>>;
 
-/** The only facts about a response that are logged and counted. */
+/** The only facts about a response that are logged. All but `request_id` are also counted, and so is the code of a problem. */
 export interface ResponseRecord {
   /** The template of the route, never the requested URL. */
   readonly route: string;

@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
  */
 const SHUTDOWN_WAIT_MS = 2_000;
 
-/** Waits for background work at the shutdown, but not longer: work that needs the database ends only when the database answers. */
+/** Waits for background work, at most SHUTDOWN_WAIT_MS: work that needs the database ends only when the database answers. */
 export async function waitAtShutdown(work: Promise<unknown>): Promise<void> {
   await Promise.race([work, wait(SHUTDOWN_WAIT_MS, undefined, { ref: false })]);
 }

@@ -120,7 +120,7 @@ export function replicaPool(replicaUrl: string): pg.Pool {
   return pool;
 }
 
-/** Creates a data source without a time limit for statements, for migrations, retention, erasures and commands. */
+/** Creates a data source without a time limit for statements, for migrations, retention, erasures, commands and long refunds. */
 export function maintenanceDataSource(
   databaseUrl: string,
   options: Partial<PostgresDataSourceOptions> = {},

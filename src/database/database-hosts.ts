@@ -46,7 +46,7 @@ export class DatabaseHosts {
   #states: HostState[] = [];
   #known: KnownCluster | undefined;
   #current: UsedHost | undefined;
-  /** Whether a connection to the current host has failed since the last search. */
+  /** Whether a connection has failed since a host was last chosen (`#use`). */
   #isSuspect = false;
   #runningSearch: Promise<Host> | undefined;
   #failedSearch: { readonly at: number; readonly error: unknown } | undefined;

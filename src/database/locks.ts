@@ -23,8 +23,8 @@ const MAX_LOCK_ATTEMPTS = 20;
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
- * Runs a statement, and repeats it if it does not get its lock, up to MAX_LOCK_ATTEMPTS attempts in all, with pauses in which the
- * waiting requests run. The statement must set `lock_timeout` to `LOCK_TIMEOUT_MS`.
+ * Runs `attempt`, and repeats it if it does not get its lock, up to MAX_LOCK_ATTEMPTS attempts in all, with pauses in which the
+ * waiting requests run. `attempt` or its caller must set `lock_timeout` to `LOCK_TIMEOUT_MS`.
  */
 export async function withLockRetries<Result>(attempt: () => Promise<Result>): Promise<Result> {
   for (let attempts = 1; ; attempts += 1) {

@@ -17,7 +17,10 @@ interface Rights {
   readonly may_use_public: boolean;
   /** Whether the role may create tables in `schema`. */
   readonly may_create_tables: boolean;
-  /** A role that owns tables of Mooring and whose rights this role does not have; null if there is none. */
+  /**
+   * A role that owns a table in the schema `public` or `graphile_worker`, and whose rights this role does not have; null if there
+   * is none.
+   */
   readonly table_owner: string | null;
   /** Whether `table_owner` is the first superuser of the server (oid 10), whose objects cannot be reassigned. */
   readonly is_first_superuser: boolean;

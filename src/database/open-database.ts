@@ -90,8 +90,8 @@ export async function migrateWhenReachable(
 }
 
 /**
- * Returns the error to report for a failed use of a database: that of `databaseRefusal`, DatabaseUnavailable for an error of the
- * connection, or the error itself.
+ * Returns the error to report for a failed use of a database: that of `databaseRefusal`, DatabaseUnavailable for a temporary error
+ * (`isTemporaryDatabaseError`), or the error itself.
  */
 export async function databaseFailure(error: unknown, url: string): Promise<unknown> {
   const refusal = await databaseRefusal(error, url);

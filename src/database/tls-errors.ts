@@ -8,7 +8,7 @@ const CERTIFICATE = /CERT|^UNABLE_TO_|^(INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_E
 /** The error codes for other failures of a TLS handshake. */
 const HANDSHAKE = /^(ERR_SSL_|EPROTO$)/;
 
-/** What helps, by the code of a failed handshake. Every other code means that the authority of the certificate is not known. */
+/** What helps, by the code of a failed handshake. Most other codes mean that the authority of the certificate is not known. */
 const TLS_REMEDIES: readonly (readonly [code: RegExp, remedy: string])[] = [
   [/ALTNAME_INVALID|HOSTNAME_MISMATCH/, 'use the host name for which the server’s certificate is issued'],
   [/CERT_HAS_EXPIRED|CERT_NOT_YET_VALID/, 'renew the server’s certificate, or correct the clock'],

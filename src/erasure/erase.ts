@@ -150,7 +150,7 @@ export async function erasePersonalData(
      where id = any($1)`,
     [licenses, at],
   );
-  // The caller has locked the licenses: a concurrent sign-in with a key created its session before that, or finds no license.
+  // The update above locks the licenses: a concurrent sign-in with a key created its session before that, or finds no license.
   await execute(manager, 'delete from session where license_id = any($1)', [licenses]);
   const buyers = await queryRows<{ email: string }>(manager, CLEAR_BUYERS, [purchases]);
   // A buyer's address may differ from that of the license. If no row has it any more, its codes, sessions and recipients of mails

@@ -42,7 +42,7 @@ export class EventDispatcher implements OnApplicationBootstrap, BeforeApplicatio
     this.#sender = config.eventEndpoint && new EventSender(config.eventEndpoint);
   }
 
-  /** The first start with EVENTS_URL turns the recording of events on, before the instance accepts a request. */
+  /** If the recording of events is off, a start with EVENTS_URL turns it on, before the instance accepts a request. */
   async onApplicationBootstrap(): Promise<void> {
     if (!this.#sender) return;
     await startRecording(this.dataSource, this.clock.now());

@@ -45,8 +45,8 @@ export class HeartbeatController {
       now,
     );
     if (telemetry === undefined) return response;
-    // If storing the telemetry is slow, the confirmation is sent without waiting for it further. The time counts from the arrival
-    // of the request, so its wait for a slot is included.
+    // If storing the telemetry is slow, the confirmation is sent without waiting for it further. The time includes the wait of the
+    // request for a slot.
     const timeoutMs = REQUEST_TIMEOUTS_MS.telemetry - (performance.now() - startedAt);
     return { ...response, telemetry: await this.telemetry.store(telemetry, timeoutMs) };
   }

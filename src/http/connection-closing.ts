@@ -14,8 +14,8 @@ const MAX_ACCEPT_MS = 1_000;
  * Closes the connections of clients at the shutdown. Each response that ends from then on closes its connection. After a
  * second, connections without a pending response are destroyed: unused connections, and those whose request is not complete.
  * When the server closes, Node closes each connection whose response was ended (`response.end()`), even if a slow reader has not
- * received all of it: what does not fit into the socket buffers is lost. Prepared responses fit into these buffers, so it does no
- * harm that `hasPendingResponse` does not know them.
+ * received all of it: what does not fit into the socket buffers is lost. The responses of `servePrepared` fit into these buffers,
+ * so it does no harm that `hasPendingResponse` does not know them.
  */
 export function closeConnections(fastify: FastifyInstance, queue: AcceptQueue, log: AppLogger): void {
   const sockets = new Set<Socket>();

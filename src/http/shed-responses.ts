@@ -20,7 +20,7 @@ export class RefusalWriter implements ShedResponses {
     private readonly requestCounts?: RequestCounts,
   ) {}
 
-  /** Responds to a request that Node has parsed. The connection stays open. */
+  /** Responds to a request that Node has parsed. The connection stays open, unless the client asked to close it. */
   respond(refusal: Problem, request: IncomingMessage, response: ServerResponse): void {
     // A path can contain any text of a client, so it is not logged. Heartbeats, nearly all of these requests, are named.
     const route = request.url === '/v1/heartbeat' ? request.url : 'none';

@@ -71,9 +71,9 @@ export function formatLicenseKey(prefix: string, symbols: string): string {
 }
 
 /**
- * Whether the check symbol of a key is right. A single wrong symbol and a swap of two symbols are always detected. Callers use it
- * only to explain why no license was found, and to refuse another text early: the last symbol of an imported key need not be a
- * check symbol.
+ * Whether the check symbol of a key is right. A single wrong symbol and a swap of two symbols are always detected. No key is
+ * refused for it alone, because the last symbol of an imported key need not be a check symbol. Callers use it to explain why no
+ * license was found, and to distinguish a key without digits from the name of a column.
  * @param canonical the result of `readLicenseKey`
  */
 export function hasValidCheckSymbol(canonical: string): boolean {

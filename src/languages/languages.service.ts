@@ -37,7 +37,7 @@ export class Languages {
     }));
     this.#mailLanguage = this.#languages.get(mailLanguage) ?? this.english;
     if (this.#mailLanguage.tag !== mailLanguage)
-      log.warning('MAIL_LANGUAGE has no file, so mails are in English', { language: mailLanguage });
+      log.warning('MAIL_LANGUAGE has no file, so English replaces it', { language: mailLanguage });
   }
 
   get english(): Language {

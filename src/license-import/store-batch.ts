@@ -71,7 +71,8 @@ export async function storeBatch(
   licenses: readonly DerivedLicense[],
   parts: ImportParts,
 ): Promise<BatchResult> {
-  // Only one import runs at a time: two with the same keys in another order would deadlock. This lock does not block requests.
+  // Only one batch is stored at a time, also if several imports run: two batches with the same keys in another order would
+  // deadlock. This lock does not block requests.
   await execute(manager, 'lock table license in share update exclusive mode');
   const { rows, purchases } = await plan(licenses, await readBatchState(manager, licenses, true), parts);
   await writePurchases(manager, purchases, parts.now);

@@ -10,7 +10,7 @@ import { readEvents, readHistories, readLicenseFields } from './exported-license
 const NOT_INCLUDED = [
   'License keys: they are not stored. To have one mailed to you once more, ask for it in the license portal, or else ask support.',
   'Hashes and random numbers by which keys, sessions and codes are recognized, because they are secrets.',
-  'Queued mails and jobs that are not listed here: they contain only ids and the language of a mail, and are deleted when they are done.',
+  'Queued mails and jobs that are not listed here: they contain only ids, the language of a mail and whether staff requested an erasure, and are deleted when they are done.',
   'The names of the staff members who made changes, because they are data about these persons.',
   'Telemetry: it contains no link to you, to a license or to a machine, so it cannot be found for one person.',
 ] as const;

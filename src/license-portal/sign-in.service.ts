@@ -81,7 +81,8 @@ export class SignInService {
    * @param holder the signed-in holder, if the browser has a session @param language of the page
    * @param hint the release hint from which the caller found the address; undefined if the browser sent the address
    * @returns the id of the code, which the browser needs to sign in with it
-   * @throws Problem `too_many_requests`, `unavailable` if the limit of this instance is exceeded
+   * @throws Problem `too_many_requests`, `unavailable` if the limit of this instance is exceeded, `invalid_request` if the hint was
+   *   used meanwhile
    */
   async requestCode(
     email: string,

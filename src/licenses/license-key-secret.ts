@@ -5,7 +5,10 @@ import type { LicenseKeys } from '../keys/license-keys.js';
 import type { License } from './license.entity.js';
 import type { DataSource } from 'typeorm';
 
-/** The number of the newest licenses whose keys are derived for a comparison, if the check value or the prefix is not stored. */
+/**
+ * The number of licenses, from the highest id down, whose keys are derived for a comparison, if the check value or the prefix is
+ * not stored.
+ */
 const COMPARED_LICENSES = 100;
 
 /** The settings from which license keys are derived, as `LicenseKeys` has them. */
@@ -106,9 +109,10 @@ export async function acceptSecret(
 }
 
 /**
- * Returns the share of the newest licenses whose keys these settings derive; 1 if there is no license. A database of an earlier
- * version has licenses, and no check value or no prefix. Then the settings must derive the key of at least one of these licenses,
- * and for the prefix, of most. They do not derive keys that licenses were imported with.
+ * Returns the share of the licenses with the highest ids whose keys these settings derive; 1 if there is no license. Ids are not in
+ * the order of issue, because the ids of purchased and imported licenses are derived. A database of an earlier version has
+ * licenses, and no check value or no prefix. Then the settings must derive the key of at least one of these licenses, and for the
+ * prefix, of most. They do not derive keys that licenses were imported with.
  */
 async function derivedShare(database: SqlConnection, keys: LicenseKeys): Promise<number> {
   const licenses = await queryRows<Pick<License, 'id' | 'key_generation' | 'key_hash'>>(

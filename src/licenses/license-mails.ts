@@ -13,8 +13,8 @@ import { sinceCurrentHolder } from './former-holder.js';
 import { mailableKey } from './mailable-key.js';
 
 /**
- * An SQL expression: the reason that staff gave for the release of an activation (alias `a`) of a license (alias `l`);
- * null if staff did not release it.
+ * An SQL expression: the reason in the audit event of the release of an activation (alias `a`) of a license (alias `l`); null
+ * without such an event, as for a release by the holder.
  */
 const RELEASE_REASON = `
   (select e.reason from audit_event e where e.license_id = l.id and e.action = 'activation.release'

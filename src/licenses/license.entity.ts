@@ -50,7 +50,7 @@ export class License {
 
   /**
    * Time of the last change of the license's end, which is the earlier of `ended_at` and an expiry that stops it; at first the time
-   * of creation. Retention counts from it if it is later than the end.
+   * of issue or import. Retention counts from it if it is later than the end.
    */
   @Column('timestamptz')
   end_changed_at!: Date;

@@ -58,8 +58,9 @@ export class LicensesService {
   /**
    * Issues the license with this id, unless an earlier or a concurrent request did (docs/decisions/0059).
    * @returns the license and its key; `created` is false if the license existed
-   * @throws Problem `idempotency_key_reused` if the existing license differs from the one that the request would issue,
-   *   or has another key since
+   * @throws Problem `idempotency_key_reused` if the existing license differs from the one that the request would issue, or has
+   *   another key since, or if an imported license had this key until it was replaced; `unavailable` if the row that prevented the
+   *   insertion is gone
    */
   async issueOnce(
     id: string,
@@ -331,8 +332,9 @@ async function endSessions(manager: EntityManager, id: string): Promise<void> {
 }
 
 /**
- * Returns the time to store for a change under the lock of the license: `at`, or the time of the newest event of the license if it
- * is later, because the clocks of two instances differ. With `at`, that event of a former holder would be shown to the next holder.
+ * Returns the time to store for a change of the address or the key under the lock of the license: `at`, or the time of the newest
+ * event of the license if it is later, because the clocks of two instances differ. With `at`, that event would be shown to the next
+ * holder, or a machine that activated before the change would not be recognized by its former key or address (`AttemptReads`).
  */
 async function changeTime(manager: EntityManager, id: string, at: Date): Promise<Date> {
   const sql = `

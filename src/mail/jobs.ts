@@ -2,8 +2,8 @@ import { queryOne } from '../database/sql.js';
 import { EntityManager } from 'typeorm';
 
 /**
- * The payload of a job: ids of rows, the language of a mail and who asked for an erasure (holder or staff), and no secrets or
- * personal data. A member that is undefined is left out.
+ * The payload of a job: ids of rows, the language of a mail and whether staff asked for an erasure, and no secrets or personal
+ * data. A member that is undefined is left out.
  */
 export type JobPayload = Readonly<Record<string, string | undefined>>;
 

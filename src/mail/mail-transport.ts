@@ -1,6 +1,6 @@
 import { createTransport, type Transporter } from 'nodemailer';
 
-// The mailer imports this file on demand: nodemailer is large, and no mail is sent before the service listens.
+// The mailer imports this file on demand, because nodemailer is large and would slow the start of the service down.
 
 /** The time limits for each step with the mail server. */
 const SMTP_TIMEOUTS_MS = {

@@ -31,9 +31,9 @@ export const HAS_FAILED = 'last_error is not null or attempts >= max_attempts';
 export const IS_CURRENT = 'key is not null';
 
 /**
- * SQL condition of a job that no instance runs although it is due. The mails of an import may be due for hours, because they wait
- * for their turn: they are not late while an instance has taken any job within two minutes. An older lock is that of a killed
- * instance, because an attempt takes about a minute at most.
+ * SQL condition of a job that no instance runs although it has been due for over 5 minutes. The mails of an import may be due for
+ * hours, because they wait for their turn: they are not late while any job is running that an instance locked within the last two
+ * minutes. An older lock is that of a killed instance, because an attempt takes about a minute at most.
  */
 export const IS_LATE = `attempts < max_attempts and locked_at is null and run_at < now() - interval '5 minutes'
   and (priority < ${BULK_PRIORITY}

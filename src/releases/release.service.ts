@@ -46,7 +46,7 @@ export class ReleaseService {
   }
 
   /**
-   * Releases an activation for its holder, who may do this SELF_RELEASES_PER_YEAR times within 365 days.
+   * Releases an activation for its holder, who may do this SELF_RELEASES_PER_YEAR times within 365 days for each license.
    * @param email the address of the holder; a license of another address is `not_found`, and so is an activation that ended under a
    *   former holder @param language of the holder's page
    * @throws Problem `not_found`, `release_needs_support`

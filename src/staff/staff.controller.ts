@@ -42,7 +42,7 @@ export class StaffController {
     return { staff: await this.staffService.getView(id) };
   }
 
-  /** A staff token may do this too: it gives no access that lasts after the token is revoked. */
+  /** A staff token may do this too, unlike the routes with `SessionOnly`: a removal gives no access to anyone. */
   @Post(':id/remove')
   @AdminOnly()
   @HttpCode(204)

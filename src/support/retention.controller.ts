@@ -32,8 +32,8 @@ export class RetentionController {
 function toRunView({ failed, ...run }: RetentionRunRow): RetentionRun {
   return {
     ...timesAsText(run),
-    // `failed` has the names of the failed steps. A step has the name of the table that it changes, but `file_rewrite` only chooses
-    // the tables whose files are rewritten.
+    // `failed` has the names of the failed steps. A step has the name of the table that it changes. The step `file_rewrite` chooses
+    // the tables whose files are rewritten, and waits for older transactions.
     ...(failed.length > 0 && { error: `Failed steps: ${failed.join(', ')}.` }),
   };
 }

@@ -5,7 +5,8 @@ import { suppressSmallCells, SMALL_CELL_THRESHOLD, type Cell } from './suppress-
 import { DIMENSIONS } from './telemetry.fields.js';
 
 /**
- * Counts each week that has ended and is not yet counted, oldest first. A week is counted once.
+ * Counts each week that has ended and is not yet counted, oldest first. A week is counted again only if it was counted before it
+ * ended, and has no counts.
  * @param asOf the earlier of `now` and the time for which the retention run applies the policy
  * @returns the number of weeks
  */
@@ -105,8 +106,8 @@ const INSERT_CRASH_GROUPS = `
   order by count(*) desc, crash_sig limit ${MAX_CRASH_ROWS_PER_WEEK}`;
 
 // `last_week_end` is the last week in which the group crashed: retention deletes the state together with this week.
-// This runs after the insert, and setting a state locks the table before it reads the last week (LOCK_STATES): either this update
-// waits for the new state and changes it, or the state is set after this transaction and gets the new week.
+// This runs after the insert, and setting a state locks the table before it reads the last week (`CrashGroupsService.set`): either
+// this update waits for the new state and changes it, or the state is set after this transaction and gets the new week.
 const UPDATE_CRASH_GROUP_STATES = `
   update crash_group_state set last_week_end = $1::date
   where crash_sig in (select crash_sig from crash_week where week_end = $1::date)`;

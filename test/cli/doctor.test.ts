@@ -569,7 +569,7 @@ describe('a warning says what to do, and the exit code stays 0:', () => {
     mkdirSync(terminal.file('languages'));
     const { texts } = await warningsOf({ LANGUAGES_DIR: terminal.file('languages'), MAIL_LANGUAGE: 'nl' });
     expect(texts).toContainEqual(
-      'MAIL_LANGUAGE has no file, so mails are in English (language: nl): see docs/operations/languages.md.',
+      'MAIL_LANGUAGE has no file, so English replaces it (language: nl): see docs/operations/languages.md.',
     );
     expect((await warningsOf({ LANGUAGES_DIR: terminal.file('none') })).texts).toContainEqual(
       expect.stringMatching(/^A folder of LANGUAGES_DIR cannot be read, .*, reason: ENOENT\): see docs/),

@@ -217,7 +217,7 @@ test('a folder that does not exist gives a warning', () => {
 
 test('a MAIL_LANGUAGE without a file gives a warning, and one that is no language tag stops the start', () => {
   expect(readLanguages({ MAIL_LANGUAGE: 'nl' }).find(undefined).tag).toBe('en');
-  expect(logged()).toMatchObject([{ msg: 'MAIL_LANGUAGE has no file, so mails are in English' }]);
+  expect(logged()).toMatchObject([{ msg: 'MAIL_LANGUAGE has no file, so English replaces it' }]);
   expect(readLanguages({ MAIL_LANGUAGE: 'DE' }).find(undefined).tag).toBe('de');
   expect(() => readLanguages({ MAIL_LANGUAGE: 'en_US:en' })).toThrow(
     new ConfigError('MAIL_LANGUAGE must be a language tag, such as de or pt-BR.'),

@@ -85,7 +85,7 @@ export async function createErasureService(
   return new ErasureService(dataSource, new DatabaseUrl(databaseUrl), clock, config, records);
 }
 
-/** Creates the service that records purchases, which the webhook also uses. */
+/** Creates the service that records purchases, which `POST /v1/purchases` also uses. */
 export async function createPurchasesService(context: CommandContext): Promise<PurchasesService> {
   const { clock, dataSource } = context;
   const keys = await openLicenseKeys(context);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../core/config.js';
 
-/** The settings that only a command line with a database reads. */
+/** The settings that `publisherConfig` (signing-keys.ts) reads only in a command line with a database. */
 export const DATABASE_SETTINGS: readonly string[] = ['DATABASE_URL'];
 
 /**

@@ -22,7 +22,7 @@ export function checkPages(report: Report): void {
   else report.warn('pages', `The web pages are missing: ${missingPagesRemedy()}.`);
 }
 
-/** Checks the user of this command. Files that root creates cannot be changed by the service. */
+/** Checks the user of this command. Root may write everything, so the checks of files would say nothing about the service. */
 export function checkUser({ isProduction }: Config, report: Report): void {
   if (isProduction && process.getuid?.() === 0)
     report.warn(

@@ -24,7 +24,7 @@ async function checkTokenKeys(config: Config, report: Report): Promise<string> {
   return `${dir} has ${keys.length} keys, and ${active.kid} signs.`;
 }
 
-/** Whether the modes of a folder and of its files let users other than the owner and the group list, read or change files. */
+/** Whether the modes let users other than the owner and the group enter a folder, and list or change it or open a file in it. */
 async function isOpenToOthers(dir: string): Promise<boolean> {
   const [X_BIT, ALL_BITS] = [0o001, 0o007];
   const modeForOthers = async (path: string) => (await stat(path)).mode & ALL_BITS;

@@ -1,7 +1,7 @@
 import { ConfigError, SettingsError } from '../../core/config-error.js';
 import { errorSentence } from '../terminal/error-sentence.js';
 
-/** The result of a check: one sentence, which names the remedy unless all is right. */
+/** The result of a check. Its text names the remedy unless all is right. */
 export interface Finding {
   readonly status: 'ok' | 'warn' | 'fail';
   /** What was checked, one or two words. */

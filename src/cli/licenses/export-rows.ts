@@ -28,7 +28,8 @@ interface ExportRows extends AsyncDisposable {
  * Opens the rows of an export. The first character shows whether the file is JSON or CSV.
  * @param named the columns that `--map` and `--only` name. In a JSON file, where each object has its own members, a column is only
  *   missing if no object has it.
- * @throws CommandError if a needed or named column is missing, or a column that is read has the name of another one
+ * @throws CommandError if a named column is missing; for CSV also if a needed column is missing, or if a column that is read has
+ *   the name of another one
  */
 export async function openExport(
   file: FileHandle,

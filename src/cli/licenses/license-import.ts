@@ -11,7 +11,7 @@ import { csvRows, openFile } from './csv-rows.js';
 import { collectFilters, collectMaps } from './import-options.js';
 import { importExportFile, isOfAnotherSystem, sendKeys, type ExportImportOptions } from './export-import.js';
 
-/** Options for the export of another system alone. The import of license keys refuses them. */
+/** Options that the import of license keys refuses. `--send` accepts only `dryRun` of them. */
 const EXPORT_OPTIONS = ['only', 'dates', 'machines', 'onExpiry', 'dryRun', 'refused'] as const;
 
 /** Adds the command `license import`. */

@@ -16,7 +16,7 @@ interface RecordOptions {
 export function purchaseCommands(purchase: Command): void {
   purchase
     .command('record')
-    .description('record the status of a purchase by hand, with the effect of a report to the webhook')
+    .description('record the status of a purchase by hand, with the effect of a report to POST /v1/purchases')
     .requiredOption(
       '--transaction <id>',
       "the payment processor's id of the purchase",

@@ -52,7 +52,7 @@ async function listedKeyIds(
   return { from: url, ids: await fetchKeyIds(url) };
 }
 
-/** Reads the ids of the manifest keys in `/v1/keys`. Without a valid answer there are none, and each key must be confirmed. */
+/** Reads the ids of the manifest keys in `/v1/keys`. Without a valid answer there are none. */
 async function fetchKeyIds(url: string): Promise<string[]> {
   try {
     const { keys } = JSON.parse((await fetchText(url)).body) as { keys: unknown[] };

@@ -21,9 +21,9 @@ interface Publishing {
   readonly publicUrl: string;
   /** The keys that verify published manifests, by key_id. */
   readonly trusted: ReadonlyMap<string, KeyObject>;
-  /** Makes the checks of `publish` without publishing. @throws Error with one sentence */
+  /** Makes the checks of `publish` without publishing. @throws Error as `publish` */
   check(document: unknown, isWithdrawal: boolean): Promise<Publication>;
-  /** @throws Error with one sentence if the manifest is refused */
+  /** @throws Error with a message for the publisher if the manifest is refused or the service cannot be used */
   publish(document: unknown, isWithdrawal: boolean): Promise<unknown>;
 }
 
@@ -42,7 +42,7 @@ export async function withPublishing(
 async function inDatabase(command: Command, work: (publishing: Publishing) => Promise<void>): Promise<void> {
   // These modules are loaded on demand, because the other commands need no database.
   const { loadManifestService, withDatabase } = await import('../context/command-context.js');
-  // The public address is checked before the embedded database is closed, because the service at that address may use it.
+  // `work` also checks the public address, so the database stays open until that check has ended.
   await withDatabase(async (context) => {
     const trusted = await trustedManifestKeys(context.config);
     const manifests = await loadManifestService(context, trusted);

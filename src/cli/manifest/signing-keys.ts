@@ -10,7 +10,7 @@ import type { AskPassphrase } from '../terminal/passphrase.js';
 import { fileError, fromWorkingDirectory, refuseExisting, writeNew } from '../terminal/files.js';
 import { CommandError, printMessage, UsageError } from '../terminal/output.js';
 
-/** The settings that the commands of a publisher read. */
+/** The settings that `publisherConfig` reads. `manifest publish` in a database reads all settings. */
 const PUBLISHER_SETTINGS = [
   'PUBLIC_URL',
   'PRODUCT',

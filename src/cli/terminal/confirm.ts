@@ -14,7 +14,7 @@ export interface Unusual {
 /**
  * Asks the user at the terminal to confirm something unusual by typing its name, so that no one confirms by pressing a key
  * without reading. A wrong name ends the command.
- * @throws CommandError that names the option if there is no terminal, or if another text is typed
+ * @throws CommandError if there is no terminal (its message names the option), or if another text is typed
  */
 export async function confirm({ sentence, name, option }: Unusual): Promise<void> {
   if (!process.stdin.isTTY) throw new CommandError(`${sentence} To do this nevertheless, add ${option}.`);

@@ -21,7 +21,7 @@ export function oneSentence(text: string): string {
   return /[.)?]$/.test(capitalized) ? capitalized : `${capitalized}.`;
 }
 
-/** Describes an error in one sentence. */
+/** Describes an error for the user, usually in one sentence. */
 export function errorSentence(error: unknown): string {
   if (!(error instanceof Error)) return 'An unknown error occurred.';
   if (error instanceof Problem) return problemDetail(error);

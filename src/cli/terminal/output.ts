@@ -3,7 +3,7 @@ import type { AuditContext } from '../../audit/audit.js';
 import { escapeInvisible } from '../../core/text.js';
 import { Problem } from '../../http/problems/problem.js';
 
-/** The error of a command that failed or was refused. Its message is one or two sentences; the exit code is 1. */
+/** The error of a command that failed or was refused. Its message is one to three sentences; the exit code is 1. */
 export class CommandError extends Error {}
 
 /** The error of a command that was called with wrong arguments. Its message is one sentence; the exit code is 2. */

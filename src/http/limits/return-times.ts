@@ -1,9 +1,9 @@
 /**
- * The shortest `retry-after` of a refusal because of load. The reference client waits for at least a minute after a refused
- * heartbeat, so shorter times would all become the same one.
+ * The shortest `retry-after` of a refusal because of load. While an application runs, the reference client waits for at least a
+ * minute after a refused heartbeat, so shorter times would all become the same one.
  */
 const MIN_SECONDS = 60;
-/** The longest one: the reference client waits for at most 6 hours. */
+/** The longest one: the reference client reads a longer `retry-after` as 6 hours. */
 const MAX_SECONDS = 6 * 3600;
 
 /**

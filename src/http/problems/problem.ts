@@ -165,7 +165,7 @@ export const PROBLEMS = {
     status: 401,
     client_action: 'fix',
     title: 'Sign in first',
-    when: 'Portal and support only: no session, or one that has ended; on support, no valid staff token either.',
+    when: 'Portal and support only: no session, or one that has ended; on support, no staff token that the route accepts either.',
     detail: 'You are not signed in, or your session has ended.',
   },
   forbidden: {

@@ -171,7 +171,7 @@ async function readRing(dir: string, read: ReadText, text: string): Promise<Ring
 
 /**
  * Reads the key of an entry.
- * @throws an Error of one sentence if its file is missing or has not this key, or not the private half
+ * @throws an Error of one sentence if its file is missing or does not have this key, or lacks a private half that its state needs
  */
 export async function readKey(
   dir: string,

@@ -29,7 +29,7 @@ export function privacyParts(taxRetentionYears: number): Record<string, string> 
   };
 }
 
-/** Replaces the tables between their markers in the page. @throws Error if the page lacks a marker */
+/** Replaces each generated part between its markers in the page. @throws Error if the page lacks a marker */
 export function updatePrivacyPage(page: string, taxRetentionYears: number): string {
   return Object.entries(privacyParts(taxRetentionYears)).reduce((text, [name, content]) => {
     const between = new RegExp(`(?<=<!-- ${name} -->\\n\\n).*?(?=\\n\\n<!-- end of ${name} -->)`, 's');

@@ -42,8 +42,8 @@ export class ManifestsController {
   ) {
     const isWithdrawal = withdraw === 'true';
     await this.manifests.refresh();
-    // The manifest before the publication. If another one becomes live after this line, the publication is refused, because the
-    // signed `previous` is not the digest of that one.
+    // The manifest before the publication. If a manifest other than the one in this request becomes live after this line, the
+    // publication is refused, because the signed `previous` is not the digest of that manifest.
     const live = this.manifests.live?.content ?? null;
     const work =
       dry_run === 'true'
