@@ -35,7 +35,7 @@ export function LicenseSection({ license }: { license: HolderLicense }) {
   const isOneOfSeveral = holder.licenses.length > 1;
   const status = displayStatus(license);
   const inUse = inUseText(license.machines_in_use, license.machines_allowed);
-  // Undefined if the license is usable: the type is wrong for these two statuses.
+  // Undefined for `active` and `updates_ended`, although the type says otherwise.
   const explanation = messages.license.explanations[status as keyof typeof messages.license.explanations];
   return (
     <section class="license flow">

@@ -2,7 +2,10 @@ import { ServiceUnavailable } from '../shared/api/api.js';
 import { kept, keepForm } from './kept-form.js';
 import { readHolder } from './portal-api.js';
 
-/** In this time after a reload the page does not load itself again: if the file is still missing, a reload does not help. */
+/**
+ * In this time after a reload the page does not load itself again until a sign-in: if the file is still missing, a reload does not
+ * help.
+ */
 const MIN_MS_BETWEEN_RELOADS = 60_000;
 
 /** What on-demand.ts exports. It is undefined until `loadOnDemand` or `preload` has succeeded. */

@@ -15,7 +15,7 @@ interface ActiveProps {
   readonly activation: HolderActivation;
   /** Whether the row is shown on the screen: the filter finds it, or it is this machine. A printed page has all rows. */
   readonly isFound: boolean;
-  /** How many machines the holder may still release without support. */
+  /** How many machines of this license the holder may still release without support. */
   readonly releasesLeft: number;
   /** False if the license was refunded or revoked: no machine can use its places any more. */
   readonly isReleasable: boolean;

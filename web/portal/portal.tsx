@@ -41,7 +41,7 @@ export function Portal() {
   const [signInReason, setSignInReason] = useState<SignInReason | null>(null);
   // The element that gets the focus. Each change is a new object, so that the same element can be focused again.
   const [changed, setChanged] = useState<{ readonly id: string } | null>(null);
-  // The hint of a refused activation, until the holder chooses another way to sign in.
+  // The hint of a refused activation, until the holder signs in or chooses another way to sign in.
   const [newestHint, setHint] = useState(releaseHint());
   // Also null once the hint is too old for `releaseHint`.
   const hint = newestHint === releaseHint() ? newestHint : null;

@@ -11,7 +11,7 @@ export const isOpenedForUnknownMachine = (holder: HolderLicensesAnswer): boolean
 
 /**
  * The id of the element that gets the focus: the machine or the license for which the application opened the page, or the headline
- * if a place is free. Undefined if the page was opened for neither.
+ * if a place is free. Undefined if the page was opened for neither, or shows neither.
  */
 export function elementToFocus(holder: HolderLicensesAnswer): string | undefined {
   const machine = findThisMachine(holder);

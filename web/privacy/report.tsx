@@ -37,7 +37,7 @@ const GROUP: Readonly<Record<string, Group>> = {
 };
 const ORDER = Object.keys(GROUP);
 
-/** All tables of the service, by group. Descriptions without a translation are in English. */
+/** All tables that the service reports, by group. Descriptions without a translation are in English. */
 export function Report({ data: { tables, last_run, untranslated } }: { data: PrivacyData }) {
   const finished = last_run?.finished_at;
   return (

@@ -628,7 +628,7 @@ export const messages = {
     lead: `Who did what, when and why, for ${KEPT_MONTHS.audit_event} months. Entries contain no personal data of holders: the name of a machine is shown only as long as its activation has it.`,
     keyboardHint: 'By keyboard: J and K go through the entries, Enter opens the license of one.',
     caption: { one: '# entry', other: '# entries, newest first' },
-    /** The caption of a page that is followed by older entries. */
+    /** The caption of the first page, if older entries follow. */
     captionOfNewest: { one: 'The newest entry', other: 'The # newest entries' },
     captionOfOlder: { one: '# older entry', other: '# older entries, newest first' },
     none: `Nothing was done in the last ${KEPT_MONTHS.audit_event} months.`,

@@ -10,7 +10,10 @@ export interface RequestOptions {
   readonly keepalive?: boolean;
 }
 
-/** The answer to a request was an error: as a rule, a problem document of the service (RFC 9457). */
+/**
+ * The answer to a request was an error: as a rule, a problem document of the service (RFC 9457). The pages also throw it without
+ * such an answer, with the status and the code that fit.
+ */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
@@ -25,7 +28,10 @@ export class ApiError extends Error {
   }
 }
 
-/** The service was not reached: no network, or the service is unavailable. The request can be repeated. */
+/**
+ * The service did not answer: no network, or the service is unavailable. It may have carried out the request nevertheless. The
+ * request can be repeated.
+ */
 export class ServiceUnavailable extends Error {
   constructor(
     /** Whether the reason is that this device had no connection. */
@@ -87,8 +93,8 @@ async function send(
     keepalive,
     headers: {
       ...(body && { 'content-type': 'application/json' }),
-      // The mails that an action causes are in the language of the page. A GET does not set this header: with it, the browser would
-      // not use the response that the HTML file preloads.
+      // A mail that an action in the portal causes is in the language of the page. A GET does not set this header: with it, the
+      // browser would not use the response that the HTML file preloads.
       ...(method !== 'GET' && { 'accept-language': document.documentElement.lang }),
       ...headers,
     },

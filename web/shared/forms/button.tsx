@@ -15,7 +15,7 @@ export interface ButtonProps {
   /** Whether the button has the focus when its dialog opens. Set it for the button that changes nothing. */
   readonly autofocus?: boolean;
   readonly id?: string;
-  /** The full accessible name, which begins with the visible text. */
+  /** The full accessible name, which begins with the words of the visible text. */
   readonly label?: string;
   /** Ids of the elements whose texts are the accessible name, if the visible text alone is ambiguous. */
   readonly labelledBy?: string;

@@ -29,8 +29,8 @@ export function toast(text: string): void {
 }
 
 /**
- * Shows an error that belongs to no particular element of the page. It stays until it is dismissed. The error that this device is
- * offline also disappears when the device has a connection again.
+ * Shows an error that belongs to no particular element of the page. It stays until it is dismissed, or until `removeError` or
+ * `removeErrors` removes it.
  */
 export function toastError(text: string): void {
   for (const earlier of findErrors(text)) earlier.remove();

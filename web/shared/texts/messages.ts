@@ -7,6 +7,6 @@ receiveTexts('shared', (texts) => {
   common = texts;
 });
 
-/** Returns the text to show if the service was not reached: the given one, unless the device itself was offline. */
+/** Returns the text to show if the service did not answer: the given one, unless the device itself was offline. */
 export const unavailableText = ({ isOffline }: { readonly isOffline: boolean }, text: string) =>
   isOffline ? common.offline : text;

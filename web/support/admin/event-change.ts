@@ -8,7 +8,7 @@ type Values = Readonly<Record<string, unknown>>;
 
 const { history: texts } = messages;
 
-/** The names of members that the sentence of the event already expresses: the ids of what it names, and the decision. */
+/** The names of members that are not shown as changes: all ids, and the decision, which the sentence of the event expresses. */
 const MEMBER_OF_SENTENCE = /(^|_)id$|^decision$/;
 
 /** Describes what an event changed: `machines: 1 → 3`. */

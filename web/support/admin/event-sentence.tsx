@@ -53,7 +53,8 @@ function ConcernedMachine({ event: { hostname_hint: label, change } }: { event: 
   );
 }
 
-// The address of a person who was removed is not stored. The end of the id shows which events concern the same person.
+// An event has only the id of the person whom it concerns, and the row with the address is deleted when the person is removed. The
+// end of the id shows which events concern the same person.
 function ConcernedPerson({ event: { staff_email, change } }: { event: AuditEvent }) {
   if (staff_email) return <UntrustedText text={staff_email} />;
   const { staff_id = '' } = change as { staff_id?: string };

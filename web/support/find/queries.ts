@@ -22,7 +22,7 @@ const AFTER_ADDRESS = /(?:[>?][^@]*|[\s\p{Cf}\p{P}\p{S}]+)$/u;
 
 /**
  * The searches that a text may mean, by its form, in the order in which they are made. A text with `@` is searched as an e-mail
- * address only; any other text may be a transaction id, which is sent as it is.
+ * address only. Any other text is also searched as a transaction id, as it is, unless it is too long for one and may be a key.
  */
 export function readQueries(text: string): [Query, ...Query[]] {
   // Japanese input methods type `＠` and other characters in full width.

@@ -27,7 +27,7 @@ interface Props {
   /** The id of the activation that was searched for; empty if none was. */
   readonly searched: string;
   readonly isAdmin: boolean;
-  /** Called after an action that may have removed something from a queue. */
+  /** Called after an action that may have changed a queue, and after a conflict. */
   readonly onQueueChange: () => void;
   /** Called with the license each time it was loaded or changed. */
   readonly onLicense: (license: LicenseDetail) => void;
@@ -76,7 +76,7 @@ interface LicenseSectionsProps {
   readonly isAdmin: boolean;
   readonly onLicense: (license: LicenseDetail) => void;
   readonly onReload: () => Promise<void>;
-  /** Called after an action that changed the license and may have removed a request from a queue. */
+  /** Called after an action that may have changed the license or a queue, and after a conflict. */
   readonly onChange: () => Promise<void>;
 }
 

@@ -11,8 +11,8 @@ interface Props {
 }
 
 /**
- * How long ago a time was, or in how long a planned one is. The text is updated each minute. Its width is that of the longest text,
- * so that nothing moves.
+ * How long ago a time was, or in how long a planned one is. The text is updated each minute. The style sheet keeps the width of the
+ * column, so that nothing moves.
  */
 export function RelativeTime({ at, isPlanned = false }: Props) {
   useMinutes();

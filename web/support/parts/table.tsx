@@ -29,7 +29,10 @@ interface Props<Row> {
 /** The `id` attribute of a row, by which the focus can be moved to it. */
 export const rowId = (id: string) => `row-${id}`;
 
-/** A table of rows that can get the focus. On a narrow screen a cell has the name of its column, unless the column hides it. */
+/**
+ * A table of rows that can get the focus. On a narrow screen a cell has the name of its column, unless it is a row header or the
+ * column hides the name.
+ */
 export function Table<Row>({ caption, columns, rows, idOf, changed = [], hasRowShortcuts }: Props<Row>) {
   return (
     <StackedTable
