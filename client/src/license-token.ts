@@ -18,7 +18,7 @@ export interface TokenReading {
   claims: TokenClaims | undefined;
   /**
    * False if the application ships token keys and the token fails the checks of `readToken` with them. The application
-   * then needs a response of the service to start.
+   * then runs only after a confirmation.
    */
   isBelievable: boolean;
   /**

@@ -78,7 +78,7 @@ export async function readMachineId(environment: Environment, host: Host = syste
   throw new Error(`no hardware UUID can be read on this computer (${host.platform})`);
 }
 
-/** Calls the `machineId` option. @throws Error if it returns anything but a digest, such as the UUID itself */
+/** Calls `read`. @throws its error, or an Error if it returns anything but a digest, such as the UUID itself */
 export async function checkedMachineId(read: () => Promise<string>): Promise<string> {
   const digest = await read();
   if (!/^[0-9a-fA-F]{64}$/.test(digest)) throw new Error('a machine id must be a SHA-256 digest in hex');

@@ -6,7 +6,7 @@ export const isBusy = (status: number) => status === 429 || status === 503;
 
 /**
  * Returns the `retry-after` of a response in seconds. The header is a number or an HTTP date. A date is compared with the
- * response's own `date`, because this machine's clock may be wrong. `schedule.ts` limits the result.
+ * response's own `date`, because this machine's clock may be wrong. `schedule.ts` and `waiting-activation.ts` limit the result.
  * @param now milliseconds since 1970, for a response without a `date`
  */
 export function parseRetryAfter(response: Pick<Response, 'headers'>, now: number): number | undefined {

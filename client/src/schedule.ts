@@ -44,7 +44,7 @@ export function firstHeartbeatMs(random: number): number {
 
 /**
  * Delay after a confirmation: the interval that the service asked for, ±5 %, so that the heartbeats of many machines stay
- * spread. It is limited: no response makes the client send two heartbeats within five hours, or none for 13 hours.
+ * spread. It is limited: whatever interval the service asks for, the delay is more than 5 and less than 13 hours.
  */
 export function nextHeartbeatMs(heartbeat_after_seconds: number | undefined, random: number): number {
   const requested = heartbeat_after_seconds ?? DEFAULT_HEARTBEAT_SECONDS;

@@ -25,7 +25,7 @@ export async function removeAbandoned(file: string): Promise<void> {
     const id =
       name.startsWith(prefix) && /^(\d+)(?:-[0-9a-f]{8})?\.tmp$/.exec(name.slice(prefix.length))?.[1];
     const path = join(dirname(file), name);
-    // A file that cannot be deleted now is tried again at the next start.
+    // If a file cannot be deleted now, the next read of the state tries again.
     if (id && (!isRunning(Number(id)) || (await isOld(path)))) await rm(path).catch(() => {});
   }
 }

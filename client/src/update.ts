@@ -50,7 +50,9 @@ export interface ManifestCheck {
   sequences: Record<string, SeenSequence>;
 }
 
-/** Makes the checks of a manifest in their order (docs/keys.md#manifests). Reads only signed content. Never throws. */
+/**
+ * Makes the checks of a manifest in their order (docs/clients.md#verifying-a-manifest). Reads only signed content. Never throws.
+ */
 export function checkManifest(
   text: string,
   trusted: TrustedKey[],

@@ -79,6 +79,7 @@ function findScheduling(calls: readonly Attempt[]): Attempt {
 
 /**
  * Checks that two consecutive heartbeats are at least five hours apart, unless the user or the service asked for an earlier one.
+ * While the application waits for the network, 30 seconds are enough.
  * @param scheduling the call that set the time of the second heartbeat: the first heartbeat, or an activation
  */
 function* checkPace(previousHeartbeat: Attempt, scheduling: Attempt, heartbeat: Attempt): Generator<string> {

@@ -110,7 +110,7 @@ export class Year {
     const random = this.#random;
     const span = (shortest: number, longest: number) =>
       Math.min(random.span(shortest, longest), longestAction);
-    // While the application waits for the network, at most three hours pass at once, so that the user acts more often.
+    // While the application waits for the network, a pause lasts at most three hours, so that the user acts more often.
     const longestPause = computer.client.status.kind === 'needs_network' ? 3 * HOUR : 3 * DAY;
     // Below 0.62, the user only lets time pass.
     const draw = random.unit() * (user === 'absent' ? 0.62 : 1);

@@ -565,7 +565,7 @@ class Callbacks(unittest.TestCase):
         self.assertEqual(self.client().start().kind, "running")
 
     def test_callbacks_may_call_the_client(self) -> None:
-        """A callback of a change may call `heartbeat_now` during a heartbeat, `check_for_update` and `close`."""
+        """A callback of a change that a heartbeat made may call `heartbeat_now`, `check_for_update` and `close`."""
         seen: List[str] = []
 
         def on_state_change(status: Status) -> None:

@@ -24,8 +24,8 @@ def not_an_answer(status: int) -> str:
     return f"not an answer of the service, status {status}"
 
 
-# For each fault: the reason in the client's log, the reason why there is no update, and the seconds until the next heartbeat
-# if it is sent within five hours.
+# For each fault: the reason in the client's log, the reason why there is no update, and, if the next heartbeat is sent within five
+# hours, its delay in seconds before the client adds up to 10 %.
 EXPECTED: Dict[str, Tuple[str, str, Optional[float]]] = {
     "no response": ("timeout", "unreachable", None),
     "a response that never ends": ("timeout", "unreachable", None),

@@ -428,7 +428,7 @@ class Limits(ServerTest):
             self.assertEqual(transport.call("GET", "/v1/manifest"), NoAnswer("no thread"))
         self.assertEqual(self.reason(transport), "status 200")
 
-    def test_the_end_of_a_caller(self) -> None:
+    def test_the_end_of_a_call(self) -> None:
         """A call ends with its answer, before its time limit of ten seconds."""
         port = self.serve(_send(OK))
         waited: List[bool] = []

@@ -153,7 +153,7 @@ class MooringClient:
             self._store.save(crash=pick_crash(crash))
 
     def close(self) -> None:
-        """Ends the timers and the running calls, and stores the highest time seen. A second call has no effect."""
+        """Ends the timers and the running calls, and stores the highest time seen if there is a license. It may be called again."""
         self._closing.set()
         self._timers.end()
         self._transport.close()

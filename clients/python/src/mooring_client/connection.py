@@ -123,7 +123,7 @@ class Connector:
 class _Response(http.client.HTTPResponse):
     """The response after any informational ones, such as 103 of a proxy, of which `http.client` itself skips 100 only.
 
-    Reading an incomplete body raises an error.
+    Reading an incomplete chunked body raises an error.
     """
 
     def begin(self) -> None:

@@ -75,7 +75,7 @@ def read_machine_id(
 
 
 def checked_machine_id(read: Callable[[], str]) -> str:
-    """Calls the option `machine_id`. Raises ValueError if it returns anything but a digest, such as the UUID itself."""
+    """Calls `read`. Raises its error, or ValueError if it returns anything but a digest, such as the UUID itself."""
     digest = read()
     if not re.fullmatch("[0-9a-fA-F]{64}", digest):
         raise ValueError("a machine id must be a SHA-256 digest in hex")

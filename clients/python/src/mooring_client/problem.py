@@ -102,8 +102,8 @@ _PROBLEM_MEMBERS: Dict[str, Dict[str, Check]] = {
 def checked_members(code: str, members: Members) -> Dict[str, object]:
     """Removes each member that has the wrong type for this code.
 
-    Members of unknown codes, and unknown members, are kept unchanged, because a newer service may have added them. Only
-    members with more than four levels of objects are removed.
+    Members of unknown codes, and unknown members, are kept unchanged, because a newer service may have added them. Of
+    these, only members with more than four levels of objects or lists are removed.
     """
     checks = _PROBLEM_MEMBERS.get(code, {})
     return {

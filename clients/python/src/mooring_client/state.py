@@ -114,7 +114,10 @@ def highest_of(stored: Mapping[str, SeenSequence], seen: Mapping[str, SeenSequen
 
 
 def as_token(value: object) -> Optional[str]:
-    """The text of a token; None for any other value. The service refuses a request with one, also a request to replace it."""
+    """The text of a token; None for any other value.
+
+    The service answers a heartbeat with any other value with `fix`, never with `reactivate`, so the value would never be replaced.
+    """
     return value if isinstance(value, str) and 0 < _utf16_length(value) <= _MAX_TOKEN_LENGTH else None
 
 

@@ -44,7 +44,7 @@ class NeedsNetwork:
 
 @dataclass(frozen=True)
 class Stopped:
-    """The service answered that this license is not valid on this machine. Show `detail`; offer Retry and Activate."""
+    """The service answered a call with the action `stop`. Show `detail`; offer Retry and Activate."""
 
     reason: str
     """The code of the problem."""

@@ -69,7 +69,7 @@ def parse_retry_after(value: Optional[str], date_header: Optional[str], now_ms: 
     """Reads a `retry-after` as seconds; None if it is missing or neither seconds nor an HTTP date.
 
     A date is relative to the `date` of the response, because this computer's clock may be wrong. `now_ms` is that clock, for a
-    response without a valid `date`. `schedule` limits the result.
+    response without a valid `date`. `schedule` and `waiting_activation` limit the result.
     """
     if value is None:
         return None

@@ -157,7 +157,7 @@ class Year:
 
     def _perform_random_action(self, longest: float, user: str) -> None:
         computer = self.computer
-        # While the application waits for the network, at most three hours pass at once, so that the user acts more often.
+        # While the application waits for the network, a pause lasts at most three hours, so that the user acts more often.
         longest_pause = 3 * HOUR if computer.client.status.kind == "needs_network" else 3 * DAY
         # Below 0.62, the user only lets time pass.
         draw = self._random.random() * (0.62 if user == "absent" else 1)

@@ -85,6 +85,8 @@ def _find_scheduling(calls: Sequence[Attempt]) -> Attempt:
 def _check_pace(previous_heartbeat: Attempt, scheduling: Attempt, heartbeat: Attempt) -> Iterator[str]:
     """Two consecutive heartbeats are at least five hours apart, unless the user or the service asked for an earlier one.
 
+    While the application waits for the network, 30 seconds are enough.
+
     `scheduling` is the call that set the time of the second heartbeat: the first heartbeat, or an activation.
     """
     gap = heartbeat.when - previous_heartbeat.when
