@@ -26,7 +26,7 @@ export const REASONS = {
   'reflect-metadata': 'A peer of the framework and of TypeORM: the types that dependency injection reads.',
   rxjs: 'A required peer of the framework; our code does not import it.',
   standardwebhooks:
-    'Signatures of purchase reports, in the form that payment processors and a vendor’s glue code share. The processors’ own libraries belong in the glue code.',
+    'Signatures of purchase reports and of events, in the form that payment processors and a vendor’s glue code share. The processors’ own libraries belong in the glue code.',
   typeorm: 'Entities and transactions, with migrations of plain SQL.',
   uuid: 'Creates UUIDs of version 7, which only newer releases of Node 24 can, and validates UUIDs of any version. It has no dependencies.',
 

@@ -26,7 +26,7 @@ export interface AuditEvent {
   readonly license_id: null | string;
   /** The last two symbols of the license key; null if the entry has no license, or the license was deleted. */
   readonly key_hint: string | null;
-  /** The label of the machine; null if the entry has no machine, or no label is stored for it any more. The entry itself contains the id of the activation. */
+  /** The label of the machine; null if the entry has no machine, or no label is stored for it. The entry itself contains the id of the activation. */
   readonly hostname_hint: string | null;
   /** The staff member whom the action changed; null if there is none, or the person was removed. */
   readonly staff_email: string | null;
@@ -170,7 +170,7 @@ export interface ErasureListAnswer {
 export interface EventBacklog {
   /** Whether events are recorded. */
   readonly is_recording: boolean;
-  /** Events that will be attempted, also failing events, and events that wait until a failing one is delivered. */
+  /** Events that were neither delivered nor given up, including failing ones and later ones of a license. */
   readonly waiting: number;
   /** Waiting events with a failed attempt. */
   readonly failing: number;
