@@ -4,8 +4,8 @@
 const unitTests = (...names) => names.map((name) => `test/unit/${name}.test.ts`);
 const tests = (...names) => names.map((name) => `test/${name}.test.ts`);
 
-/** Excludes the unit tests that need a PostgreSQL, for areas without one. */
-const WITHOUT_DATABASE_TESTS = ['!test/unit/data-source.test.ts', '!test/unit/vectors-service.test.ts'];
+/** Excludes the unit test that needs a PostgreSQL, for areas without one. */
+const WITHOUT_DATABASE_TESTS = ['!test/unit/vectors-service.test.ts'];
 
 /** Excludes files without logic. */
 const WITHOUT_DECLARATIONS = ['!src/*/*.module.ts', '!src/*/*.entity.ts'];

@@ -37,7 +37,7 @@ export function scoreOf(results) {
   return all === 0 ? 100 : (100 * detected) / all;
 }
 
-/** Formats the results of an area as a row of the table in results.md. */
+/** Formats the results of an area as a row like the rows of results.md, with errors and ignored mutants, and without a state. */
 export function tableRow(name, results, minutes) {
   const row = [
     name,

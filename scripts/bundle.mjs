@@ -1,5 +1,6 @@
 // Bundles the built service and its command line: node scripts/bundle.mjs, into dist-server/, which the archive has as dist/
-// (docs/decisions/0057-one-bundle-in-production.md). A checkout runs the modules of dist/, except in a run of all tests.
+// (docs/decisions/0057-one-bundle-in-production.md). A checkout runs the modules of dist/, except in a run of all tests and
+// in most benches.
 import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';

@@ -47,9 +47,8 @@ export const REASONS = {
   ajv: 'Validates every response in the tests by `docs/openapi.yaml`. Fastify brings it anyway.',
   'ajv-formats': 'Validates dates, addresses and ids in these responses. Fastify brings it anyway.',
   'axe-core': 'Checks the accessibility of each state of each page.',
-  'class-transformer':
+  'class-validator':
     'Used by the idiomatic NestJS server of the comparison (`bench/comparison/`). Never shipped.',
-  'class-validator': 'As `class-transformer`.',
   'fast-check': 'Tests of properties and models, with seeds that reproduce a failure.',
   jest: 'The tests.',
   jose: 'An independent implementation of the signatures that the service makes, used by the tests, the conformance checks and the benches. Never shipped.',

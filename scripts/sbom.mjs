@@ -1,5 +1,5 @@
-// npm run --silent sbom [-- FILE]: writes the software bill of materials of a release, in CycloneDX. It reads only the lock
-// file and the imports of the pages, so the bytes are the same on any machine and day.
+// npm run --silent sbom [-- FILE]: writes the software bill of materials of a release, in CycloneDX. It reads only
+// package.json, the lock file and the imports of the pages, so the bytes are the same on any machine and day.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -19,8 +19,8 @@ export function report(
 Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench -- --rounds ${rounds} --seconds ${seconds} --connections ${connections} --activations ${activations} --write\`:
 each kind of request in ${rounds} rounds of ${seconds} s after a warm-up; the rounds alternate between the servers. The load keeps ${connections} connections open
 and sends the next request on a connection as soon as it has the response (a closed loop). The requests are spread over ${formatCount(activations)}
-activations. Each ratio compares the service with another server in two neighbouring rounds; the table has the median of these ratios,
-with the minimum and the maximum.
+activations. Each ratio compares the service with another server in rounds with the same number; the table has the median of these
+ratios, with the minimum and the maximum.
 
 ${describeMachine(version)} Load, server and database share the cores, so absolute measurements
 are noisy and low (${describeLoad()}); the ratios are comparable.

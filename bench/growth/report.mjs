@@ -31,8 +31,8 @@ Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:growth -
 one PostgreSQL server has a database of each size, and each database has its own instance of the service. Each kind of request is
 measured in ${rounds} rounds of ${seconds} s after a warm-up; the rounds alternate between the instances. The load keeps ${connections} connections open and sends the next
 request on a connection as soon as it has the response (a closed loop). Its requests use ${formatCount(sample)} activations of each database: a random sample,
-spread from the oldest to the newest. Each ratio compares two databases in two neighbouring rounds; the table has the median of these
-ratios, with the minimum and the maximum.
+spread from the oldest to the newest. Each ratio compares two databases in rounds with the same number; the table has the median of
+these ratios, with the minimum and the maximum.
 
 ${describeMachine(version)} \`max_wal_size\` is 16 GB, so that checkpoints do not slow the filling of the tables, and \`shared_buffers\` is
 2 GB. Load, services and database share the cores, so absolute measurements are noisy and low (${describeLoad()}); the
@@ -126,7 +126,7 @@ ${table([
 const startUpSection = ({ starts, rows, first, later }) => `## Start-up
 
 The table shows the time from the start of the process to the first \`200\` of \`/health/ready\`, measured ${starts} times in each row. In production,
-the starts alternate between the two databases.
+the starts alternate between the smallest and the largest database.
 
 ${table([
   ['', 'median', 'minimum', 'maximum'],

@@ -5,7 +5,8 @@ const DAY_MS = 86_400_000;
 
 /**
  * SQL for a random rank from 0 to `last`, made from `chance`, a random number below 1. Rank 0 is the most frequent, and each
- * rank is rarer than the one before by the same factor. A higher `mean` makes the high ranks more frequent.
+ * rank before `last` is rarer than the one before it by the same factor. `last` replaces all higher ranks, so it may be more
+ * frequent. A higher `mean` makes the high ranks more frequent.
  */
 const randomRank = (chance, mean, last) => `least(${last}, floor(-ln(1 - ${chance}) * ${mean}))::integer`;
 
@@ -47,8 +48,8 @@ const SELECT_ROWS = `
 
 /**
  * Fills `telemetry` from `first` (the first day of a month) up to the day before `end`, with the same number of rows each
- * day; if it does not divide `rows`, the last days have fewer or none. The rows have the same order on disk as after nightly runs:
- * by day, and within a day by random id. The values, except the ids, depend on the options and the seed alone.
+ * day; if the number of days does not divide `rows`, the last days have fewer or none. The rows have the same order on disk as
+ * after nightly runs: by day, and within a day by random id. The values, except the ids, depend on the options and the seed alone.
  */
 export async function makeTelemetry(runner, { rows, seed, first, end }, progress) {
   // `setseed` accepts numbers up to 1.

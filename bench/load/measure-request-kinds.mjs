@@ -31,7 +31,7 @@ export async function measureRequestKinds(plan, load, { rounds, seconds, connect
     );
     const [first, ...others] = servers;
     for (const { name } of others) {
-      // Rounds with the same number are neighbours, so a slow minute of the machine slows both rounds of a pair.
+      // Rounds with the same number are close in time, so a slow minute of the machine slows both rounds of a pair.
       const ratios = results[first.name].map(
         ({ perSecond }, round) => perSecond / results[name][round].perSecond,
       );

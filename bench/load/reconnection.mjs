@@ -8,7 +8,7 @@ import { seededRandom } from './poisson.mjs';
 export const SENT_IN_A_TURN = 20;
 
 /**
- * Simulates clients that all return within `returnSeconds`, and repeat a refused call by the rule of the reference client. The
+ * Simulates clients that all return within `returnSeconds`, and repeat a failed call by the rule of the reference client. The
  * times of the rule and of `retry-after` run `speed` times as fast, so that a small reconnection has the shape of a large one.
  */
 export async function reconnection(activations, { port, clients, returnSeconds, speed, seed, limitSeconds }) {

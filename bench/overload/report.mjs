@@ -116,8 +116,8 @@ function reconnectionSection({ clients, capacity, answeredAfterMs, counts }) {
       : 'the bench ended before all clients were answered: missed';
   return `## A reconnection
 
-${formatCount(clients)} clients return within a second, each on a new connection. They repeat a refused call by the rule of the reference client, whose times
-run ${formatCount(1_000_000 / clients)} times as fast, so that the reconnection has the shape of a million clients.
+${formatCount(clients)} clients return within a second, each on a new connection. They repeat a failed call by the rule
+of the reference client, whose times run ${formatCount(1_000_000 / clients)} times as fast, so that the reconnection has the shape of a million clients.
 
 - ${formatCount(answeredAfterMs.length)} of ${formatCount(clients)} clients were answered${times}. At the capacity of ${formatCount(capacity)}/s the least
   possible time is ${formatTime(least)}; the goal is ${MAX_RECONNECTION_RATIO} times that, and ${result}.

@@ -101,8 +101,8 @@ not running during the measured nights, so that its replay of the move is missin
 ## What limits first
 
 Clients at which a limit is reached, fewest first, from the costs of the closed loop. In the busiest hour there are ${BUSIEST_HOUR_FACTOR} times the mean
-load. A run of the retention may take one hour, because the next one begins then; after half an hour it is logged as failed, and goes
-on. A disk of 16 TiB and a line of 1 Gbit/s are assumptions.
+load. A run of the retention may take one hour, because the next one begins then; after half an hour a warning says that it is
+still in progress, and it goes on. A disk of 16 TiB and a line of 1 Gbit/s are assumptions.
 
 ${table([
   ['what', 'limit', 'clients', 'extended by'],

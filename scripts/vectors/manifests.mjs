@@ -139,7 +139,7 @@ function unreadableCase(name, change) {
   return refusedCase(name, 'malformed', { ...PLAIN, ...change }, { isUnverifiable: true });
 }
 
-/** A text that a trusted key has signed, and that JSON.stringify does not write. */
+/** A malformed text that a trusted key has signed. */
 function unreadableTextCase(name, text) {
   return refusedCase(name, 'malformed', text, { isUnverifiable: true });
 }
