@@ -181,7 +181,7 @@ test('staff: a link signs in once, a member can be removed, and the last admin s
       ),
     });
   }
-  // A later test expects a single staff account.
+  // The next test expects no staff account.
   await service.sql("delete from staff where email = 'root@example.com'");
 });
 

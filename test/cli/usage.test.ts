@@ -5,7 +5,7 @@ import { createDatabase } from '../support/harness.js';
 const UNKNOWN_ID = '01980000-0000-7000-8000-000000000001';
 const REASON = ['--reason', 'asked by phone'];
 
-// Each says how the right argument is found.
+// The first three say how the right argument is found.
 const NO_LICENSE =
   /^No license has this id: `mooring license show` finds it by the key, the transaction or the e-mail address\.$/;
 const NO_ACTIVATION = /^No activation has this id: `mooring license show` prints the ids\.$/;

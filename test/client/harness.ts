@@ -54,7 +54,7 @@ export class FakeTime {
   }
 
   #move(milliseconds: number): void {
-    // After `SocketComputer.sleep`, which runs no timers, a timer may be overdue. It runs without a further delay.
+    // `SocketComputer.sleep` advances the clocks before it runs timers, so a timer may be overdue. It runs without a further delay.
     if (milliseconds <= 0) return;
     this.wall += milliseconds;
     this.monotonic += milliseconds;

@@ -69,7 +69,7 @@ describe('the schedule', () => {
     },
   );
 
-  test('whatever interval a confirmation asks for, and however many calls fail, heartbeats are more than five hours apart', () => {
+  test('without a retry-after, heartbeats are over five hours apart, whatever was asked and however many calls fail', () => {
     const unit = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     fc.assert(
       fc.property(fc.double(), unit, fc.nat(100), (asked, random, failures) => {
@@ -144,7 +144,7 @@ describe('the schedule', () => {
   });
 });
 
-/** Whether a field belongs to a crash signature. The number of crashes does not: it is sent with every heartbeat. */
+/** Whether a field belongs to a crash signature. The number of crashes does not: it is a field of `telemetry`. */
 const isCrashField = (name: string) => name.startsWith('crash_') && name !== 'crash_count_since_last';
 const fields = Object.entries(EVERY_FIELD);
 /** All fields that the `telemetry` callback of an application can return, which are not those of a crash signature. */

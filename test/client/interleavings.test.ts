@@ -60,7 +60,7 @@ async function runCommands(
   computer: ScheduledComputer,
   commands: Command[],
 ): Promise<void> {
-  // `releaseAll` calls this before each step. The result is always true, because no command waits for real I/O.
+  // `releaseAll` calls this before each step. It returns true: the client always waits for the scheduler, never for real I/O.
   const observeStatus = () => {
     const { run } = computer;
     if (run.status !== undefined) run.observe(run.client.status);

@@ -7,8 +7,8 @@ import { at, DAY, EMAIL, FakeTime, json, KEY, MACHINE_ID, problem } from './harn
 import { makeKey, manifest } from './publisher.js';
 
 /**
- * The results of a call: a confirmation; a problem with this `client_action`; `full`: the machine limit is reached, whose action is
- * `stop` too; `page`: a web page of an intermediary; `cut`: no answer.
+ * The results of a call: a confirmation; a problem that the client must follow as this `client_action`; `full`: the machine limit
+ * is reached, whose action is `stop` too; `page`: a web page of an intermediary; `cut`: no answer.
  */
 export const ANSWERS = ['confirm', 'stop', 'full', 'retry', 'fix', 'reactivate', 'page', 'cut'] as const;
 export type AnswerKind = (typeof ANSWERS)[number];

@@ -141,7 +141,7 @@ test('the server listens only on 127.0.0.1 and logs no statement, parameter or c
   expect(log).not.toContain('canary');
 });
 
-test('a server that is not durable has its shared memory in its folder, which is deleted after a kill', async () => {
+test('a server that is not durable has the files of its shared memory in its folder', async () => {
   copyMigratedCluster(dataDir);
   const server = await start();
   expect(readdirSync(join(cluster, 'pg_dynshmem'))).not.toEqual([]);

@@ -44,7 +44,7 @@ const clock = new FakeClock(NOON);
 const environment = { DEFAULT_MACHINES_PER_LICENSE: '3' };
 /** The service on the original database. Each test begins without licenses, requests and tombstones. */
 const service = await Service.start({ dataDir, clock, environment });
-// In 2096 they would be overdue for deletion, which causes a warning.
+// In 2096 the rows of earlier retention runs would be overdue for deletion, which causes a warning.
 await service.sql("delete from retention_run where started_at < '2096-01-01'");
 
 /** The services of one test, on other databases. They share the tombstone file. */

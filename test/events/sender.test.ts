@@ -32,7 +32,7 @@ test('the reason for the failure of an aborted attempt has no error code', async
   expect([reason, receiver.received]).toEqual(['no answer', []]);
 });
 
-test('the reason for the failure at a port to which `fetch` sends nothing names the port', async () => {
+test('the reason for the failure at a port to which `fetch` sends nothing is `bad port`', async () => {
   const secret = randomBytes(32).toString('base64');
   const sender = new EventSender({ url: 'http://127.0.0.1:10080/events', secrets: [secret] });
   expect(await sender.send(event, now, new AbortController().signal)).toBe('no answer (bad port)');

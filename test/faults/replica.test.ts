@@ -307,7 +307,7 @@ test('a DATABASE_READ_URL that leads to the primary is not used as a replica', a
   }
 });
 
-test('mooring doctor names the right that the role of the reader lacks', async () => {
+test('mooring doctor reports that the role of the reader lacks a right', async () => {
   const check = async () => {
     await replica.waitUntilCaughtUp();
     const [DATABASE_URL, DATABASE_READ_URL] = [primary.url, readerUrl(replica.url)];

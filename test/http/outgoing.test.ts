@@ -28,7 +28,7 @@ for (const name of ['send', 'connect']) {
 }
 for (const name of Object.keys(dns).filter((each) => /^(lookup|resolve|reverse)/.test(each))) {
   const original = dns[name];
-  // Only names are reported: the lookup of an IP address sends nothing.
+  // Lookups of IP addresses and of localhost are not reported, because they send nothing.
   dns[name] = function (...args) { if (!net.isIP(args[0]) && args[0] !== 'localhost') report('look-up of ' + args[0]); return original.apply(this, args); };
 }
 syncBuiltinESMExports();

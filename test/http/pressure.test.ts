@@ -16,7 +16,10 @@ import { exchange, open, request } from '../support/http/raw-http.js';
 
 const LARGE = 'x'.repeat(64 * 1024);
 
-/** Starts a server. Its route `/slow` responds when the test calls an element of `waiting`; the other routes respond at once. */
+/**
+ * Starts a server. Its route `/slow` responds when the test calls an element of `waiting`, `/busy` after 6 ms of computation, and
+ * the other routes at once.
+ */
 async function startServer({
   maxQueuedMs = 250,
   ...limits

@@ -20,7 +20,8 @@ const HOUR_MS = 3_600_000;
 const LEFT_OUT = [
   ...['license_id'].map((column) => `activation.${column}`),
   ...['actor', 'id', 'license_id'].map((column) => `audit_event.${column}`),
-  // The export has only the waiting request of the holder, whose address it names once for all data; its other columns are null.
+  // The export has only the waiting request of the holder, and the address of the holder once for all data. `asked_by` and `reason`
+  // are left out. The other columns of a waiting request are null.
   ...['asked_by', 'cancelled_at', 'email', 'erased', 'honoured_at', 'reason'].map(
     (column) => `erasure_request.${column}`,
   ),

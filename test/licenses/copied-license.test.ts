@@ -121,7 +121,7 @@ describe('license.json copied to five other machines, for a license of one machi
       });
       const calls = copy.answeredCalls.length;
       expect((await copy.restart()).kind).toBe('stopped');
-      // A stopped client sends no request, neither at its start nor in the background.
+      // A stopped copy sends no license call, neither at its start nor in the background.
       await copy.advanceTime(3 * DAY);
       expect(copy.answeredCalls).toHaveLength(calls);
       expect(copy.sentTokens).toEqual([]);
@@ -327,7 +327,7 @@ describe('a copy of the file of a stopped client:', () => {
     return { license, owner, copy };
   }
 
-  test('a start sends no request; Retry activates this machine if the license allows it', async () => {
+  test('a start sends no license call; Retry activates this machine if the license allows it', async () => {
     const { license, copy, owner } = await stoppedCopy('suspended');
     expect(await copy.open()).toMatchObject({ kind: 'stopped', reason: 'license_suspended' });
     await copy.advanceTime(DAY);

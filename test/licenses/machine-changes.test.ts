@@ -8,8 +8,9 @@ import { at, DAY, Computer, HOUR, MINUTE, START } from '../client/harness.js';
 import { ConnectedComputer } from '../client/connected-computer.js';
 import { AUDIT_CONTEXT, machineId, Service } from '../support/harness.js';
 
-// These tests check each row of docs/clients.md#when-the-machine-or-the-file-changes with the client and a real service, except
-// the row about tokens of another format: its service is the `FakeService` of `Computer` (test/client/harness.ts).
+// These tests check the rows of docs/clients.md#when-the-machine-or-the-file-changes with the client and a real service. For the
+// row about tokens of another format, the service is the `FakeService` of `Computer` (test/client/harness.ts). The row about an
+// application version that is not covered is tested in test/client/restart.test.ts.
 
 type License = Awaited<ReturnType<Service['issue']>>;
 type Options = Parameters<typeof ConnectedComputer.create>[2];

@@ -12,7 +12,7 @@ export const PUBLIC_URL = 'https://licenses.example.org/shop';
 export interface Job {
   /** The name of its task, without `mail_` if it sends a mail. */
   readonly kind: string;
-  /** The id of the license, activation or request that the mail is about. */
+  /** The id of the license, activation, request or sign-in code that the mail is about. */
   readonly about: string;
   readonly mail_id: string;
   readonly attempts: number;

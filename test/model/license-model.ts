@@ -51,7 +51,7 @@ export interface License {
   expires_at: number | null;
   on_expiry: 'keep' | 'stop';
   staff_status: StaffStatus;
-  /** Since when the license is refunded, revoked or erased; it is kept for a year after that. */
+  /** Since when the license is refunded, revoked or erased; null otherwise. */
   ended_at: number | null;
   /** When the result of `endOf` last changed; the license is kept for at least a year after that. */
   end_changed_at: number;

@@ -13,8 +13,8 @@ for (const label of ['Studio Mac', 'MacBook Air'])
   await insertReleaseRequest(service, await activateMachine(service, license, label), 'Sold');
 
 /**
- * Returns the visible colours of the elements that match: those of backgrounds and borders, or of the fills and strokes of a
- * drawing, unless they are transparent or the colour of the page.
+ * Returns a script that lists the visible colours of each element that matches: those of backgrounds and borders, or of the fills
+ * and strokes of a drawing, unless they are transparent or the colour of the page.
  */
 const visibleColours = (
   selector: string,

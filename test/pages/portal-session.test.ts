@@ -280,7 +280,7 @@ test('a release by support appears when the holder returns, and the focus of its
 test('a return that the browser reports without a focus is noticed', async () => {
   const page = await openByKey(browser, origin, license);
   await releaseByStaff();
-  // This is the only event after "Back" to a page that the browser has kept.
+  // Of the events that the page handles, this is the only one after "Back" to a page that the browser has kept.
   await page.evaluate('document.dispatchEvent(new Event("visibilitychange"))');
   await machineRow(page, 'Studio Mac').getByText('Released on 20 November').waitFor();
 });

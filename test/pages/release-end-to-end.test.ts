@@ -15,7 +15,7 @@ import {
 
 /*
  * The main task of the pages, from end to end: a new machine is refused because of the machine limit, its holder requests the
- * release of the old one, support releases it, and the new machine activates. Other tests use a mouse for the parts of this way.
+ * release of the old one, support releases it, and the new machine activates.
  */
 
 const { service, origin, browser } = await startForBrowser();

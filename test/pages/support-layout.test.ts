@@ -78,7 +78,7 @@ test('the label of a machine is on one line with the other cells of its row', as
   expect(Math.abs(label.y + label.height / 2 - checkbox.y - checkbox.height / 2)).toBeLessThan(2);
 });
 
-test('the heading of each view is in the same place at any width, also beside a field', async () => {
+test('at each width the headings of Staff and of Fleet, which is beside a field, are at the same height', async () => {
   const page = await openAs(browser, origin, service, 'admin');
   for (const width of [320, 760, 1280]) {
     await page.setViewportSize({ width, height: 800 });

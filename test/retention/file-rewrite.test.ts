@@ -203,7 +203,7 @@ test('a run gives up on a table that is being read, so that heartbeats are answe
   expect(await retention.run()).toMatchObject({ failed: [], tables_rewritten: 1 });
 });
 
-test('a large table is rewritten every 21 days, and only in LARGE_TABLE_HOUR', async () => {
+test('a large table is rewritten every 21 days, for two days only in LARGE_TABLE_HOUR', async () => {
   // Each row has more than 512 bytes, so the table is larger than the limit.
   const rows = LARGE_TABLE_BYTES / 512;
   await service.sql(

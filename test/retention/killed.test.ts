@@ -123,7 +123,7 @@ test('a run that is killed at any statement deletes no row that must stay, and t
     weeks: [{ week_end: '2026-11-08' }, { week_end: '2026-11-15' }],
     activations: Array(3).fill(expect.anything()),
   });
-  // All steps of a run occur among the statements.
+  // These steps of a run occur among the statements.
   for (const step of [
     /rename to telemetry_inbox/,
     /^insert into telemetry select/,

@@ -391,7 +391,7 @@ describe('signing in', () => {
     expect((await signInWith(other.authenticator, wrongKey)).json.code).toBe('passkey_invalid');
   });
 
-  test('accepts the challenge of an instance whose clock is ahead by less than an hour', async () => {
+  test('accepts the challenge of an instance whose clock is ahead by at most an hour', async () => {
     const { authenticator } = await createEnrolledPerson();
     const now = service.clock.now();
     const signInAfter = async (aheadMs: number) => {

@@ -61,7 +61,7 @@ const subjectOf = (decision: Decision, tag: string) => {
   return subject.replace('{product}', PRODUCT);
 };
 
-/** The subjects of the mails to the holder, without those of the purchase and of the request. */
+/** The subjects of the mails to the holder about this kind of decision, in any built-in language. */
 async function decisionSubjects(decision: Decision, { email }: Request): Promise<string[]> {
   await waitForJobs(service, 'mail_%');
   const subjects = (await mailsTo(service, email, /./)).map(({ subject }) => subject);

@@ -79,7 +79,7 @@ test('as many requests begin as the service answers in an eighth of the limit; t
   expect([admission.freeSlots(HEARTBEAT), admission.freeSlots(PERSON)].map(Math.round)).toEqual([50, 100]);
 });
 
-test('a request that cannot wait is refused when as many are in progress as the service answers in half of the limit', () => {
+test('a request that cannot wait is refused at the number answered in half of the limit, a heartbeat at 80 % of it', () => {
   const { state, admission, answer } = createAdmission();
   answer(1_000, 1_000);
   state.underWay = 199;

@@ -28,7 +28,8 @@ const MID_YEARS = [2023, 2024, 2025, 2026, 2027].map((year) => `${year}-07-01T00
 
 /**
  * An action of a publisher. `choice` selects one of the versions that are possible then; `lowered` is the number of steps by
- * which the minimum becomes lower. 'withdraw' goes back to the newest version below the live one, 'go back' to any older one.
+ * which the minimum becomes lower. 'withdraw' goes back to the newest of the lower versions that are not withdrawn, 'go back' to
+ * any of them.
  */
 type Step =
   | { readonly action: 'publish'; readonly minimum: string | null }

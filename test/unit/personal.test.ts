@@ -3,7 +3,7 @@ import { frameLooksPersonal, looksPersonal } from '../../src/telemetry/personal-
 import { readTelemetry, TELEMETRY_FIELDS, TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
 import { decodedFormsOf } from '../../src/telemetry/decoded-forms.js';
 
-/* For each part of each pattern in src/telemetry/personal-data.ts there is a text here that no other pattern recognizes. */
+/* Texts for parts of patterns in src/telemetry/personal-data.ts; no other pattern recognizes them. More are in test/telemetry. */
 
 describe('a text that looks personal', () => {
   test.each([

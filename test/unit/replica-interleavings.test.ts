@@ -128,7 +128,7 @@ class ScheduledReplica {
   }
 }
 
-test('in any order of answers, failures and time limits, a replica is queried only while it is usable, and checks never overlap', () =>
+test('in any order of answers, failures and time limits, no heartbeat queries a degraded replica, and checks never overlap', () =>
   fc.assert(
     fc.asyncProperty(
       fc.scheduler(),

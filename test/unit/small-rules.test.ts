@@ -108,7 +108,7 @@ describe('a label of a machine', () => {
     expect(hostnameHintField.parse('x'.repeat(101))).toEqual(new Invalid('must have at most 100 characters'));
   });
 
-  test('is refused before it is normalized if it is longer than any form of a valid one', () => {
+  test('with a visible character is refused before it is normalized if it is longer than any form of a valid one', () => {
     const longest = '\u03b1\u0313\u0300\u0345'.repeat(100);
     expect(hostnameHintField.parse(longest)).toBe('\u1f82'.repeat(100));
     expect(hostnameHintField.parse(longest + '\u200b'.repeat(201))).toEqual(

@@ -32,7 +32,7 @@ function sign(version: string) {
   return publisher.json(['manifest', 'sign', ...image, '--first', '--key', 'two.pem']);
 }
 
-/** Runs `manifest publish` in a new process, because only a new process trusts the certificate of the server. */
+/** Runs `manifest publish` with NODE_EXTRA_CA_CERTS, so that it trusts the certificate of the server. */
 function publish(...args: string[]): Promise<Run> {
   requests = [];
   const env = { NODE_EXTRA_CA_CERTS: publisher.file('ca.pem') };

@@ -48,8 +48,8 @@ async function createMigratedCluster(directory) {
 
 /**
  * Records retention runs shortly before the times at which tests start services: by the clock of the system, by the default one of
- * the tests, and in 2096 (`test/erasure`). A service that starts then runs no retention, which would take longer than the rest of
- * its start. A run after the time of a service does not count.
+ * the tests, and in 2096, which some tests use. A service that starts then runs no retention, which would take longer than the rest
+ * of its start. A run after the time of a service does not count.
  */
 async function recordRetentionRuns(url) {
   const client = new pg.Client(url);

@@ -1,6 +1,6 @@
 import Sequencer from '@jest/test-sequencer';
 
-/** Tests with a browser or a million rows use all processors, so tests of time limits could fail beside them. */
+/** Tests with a browser or hundreds of thousands of rows use all processors, so tests of time limits could fail beside them. */
 const HEAVY_TESTS = /\/test\/(pages\/|database\/growth)/;
 
 /** Runs the heavy test files last, so that hardly any other file runs at the same time. */
