@@ -1,6 +1,9 @@
 /** The smallest number of characters of a new passphrase, counted as the sentence `WEAK_PASSPHRASE` says. */
 const MIN_CHARACTERS = 12;
 
+/** The largest number of bytes: Node reads no key with a passphrase of more than 1024, and `openssl -passin` reads 1023 at most. */
+const MAX_BYTES = 1023;
+
 const COMMON_WORDS =
   /passphrase|password|passwort|letmein|welcome|changeme|iloveyou|manifest|mooring|admin|secret/g;
 /** A character at least three times in succession, or a longer text at least twice. */
@@ -21,6 +24,11 @@ const MIN_SEQUENCE_CHARACTERS = 4;
 
 /** The sentence about a passphrase that is refused. */
 export const WEAK_PASSPHRASE = `The passphrase is too weak: it needs at least ${MIN_CHARACTERS} characters. A repeated text counts only once, and a sequence such as 1234 or qwerty or a common word such as password counts as one character.`;
+
+/** The sentence about a passphrase with which no program would open the key. */
+export const LONG_PASSPHRASE = `The passphrase is too long: it may have at most ${MAX_BYTES} bytes.`;
+
+export const isLongPassphrase = (passphrase: string): boolean => Buffer.byteLength(passphrase) > MAX_BYTES;
 
 /** Whether a passphrase for a new key is too weak. The rule recognizes only trivial patterns and the few COMMON_WORDS. */
 export function isWeakPassphrase(passphrase: string): boolean {

@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { buffer } from 'node:stream/consumers';
-import { isWeakPassphrase, WEAK_PASSPHRASE } from './passphrase-strength.js';
+import {
+  isLongPassphrase,
+  isWeakPassphrase,
+  LONG_PASSPHRASE,
+  WEAK_PASSPHRASE,
+} from './passphrase-strength.js';
 import { CommandError, printMessage } from './output.js';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -34,13 +39,14 @@ export function passphraseSource(fd: number | undefined): AskPassphrase {
 }
 
 /**
- * Returns a function that asks for the passphrase of a new key. It refuses a weak passphrase. The terminal asks twice, because it
- * does not show what is typed.
+ * Returns a function that asks for the passphrase of a new key. It refuses a weak one and one that is too long. The terminal asks
+ * twice, because it does not show what is typed.
  */
 export function newPassphrase(fd: number | undefined): AskPassphrase {
   const ask = passphraseSource(fd);
   return async (prompt) => {
     const passphrase = await ask(prompt);
+    if (isLongPassphrase(passphrase)) throw new CommandError(LONG_PASSPHRASE);
     if (isWeakPassphrase(passphrase)) throw new CommandError(WEAK_PASSPHRASE);
     if (fd === undefined && (await ask('Repeat the passphrase: ')) !== passphrase)
       throw new CommandError('The two passphrases differ.');

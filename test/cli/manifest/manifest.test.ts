@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { createPrivateKey } from 'node:crypto';
+import { createPrivateKey, randomBytes } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { manifestBytes, parseSigned, signManifest } from '../../../src/keys/manifests/signed-manifest.js';
-import { WEAK_PASSPHRASE } from '../../../src/cli/terminal/passphrase-strength.js';
+import { LONG_PASSPHRASE, WEAK_PASSPHRASE } from '../../../src/cli/terminal/passphrase-strength.js';
 import {
   WITHOUT_SERVER,
   UNREACHABLE_URL,
@@ -46,6 +46,26 @@ describe('keygen', () => {
     expect(run).toMatchObject({ code: 1, stdout: '', stderr: `${WEAK_PASSPHRASE}\n` });
     expect(WEAK_PASSPHRASE).toMatch(/at least 12 characters/);
     expect(() => statSync(file('weak.pem'))).toThrow('ENOENT');
+  });
+
+  test('accepts no passphrase that is so long that neither Mooring nor OpenSSL could open the key', async () => {
+    const keygen = (passphrase: string) =>
+      publisher.run(['manifest', 'keygen', '--out', 'long.pem', '--passphrase-fd', '3'], {
+        env: WITHOUT_SERVER,
+        fd3: passphrase,
+      });
+    // A character of two bytes: the limit is in bytes.
+    const longest = `ü${randomBytes(511).toString('hex').slice(1)}`;
+    expect(await keygen(`${longest}x`)).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: `${LONG_PASSPHRASE}\n`,
+    });
+    expect(() => statSync(file('long.pem'))).toThrow('ENOENT');
+    expect(await keygen(longest)).toMatchObject({ code: 0 });
+    expect(createPrivateKey({ key: readFileSync(file('long.pem')), passphrase: longest }).type).toBe(
+      'private',
+    );
   });
 
   test('refuses to overwrite a file, before it asks for a passphrase', async () => {
