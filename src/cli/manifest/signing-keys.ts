@@ -92,11 +92,25 @@ async function readPrivateKey(file: string, ask: AskPassphrase): Promise<KeyObje
     throw fileError(file, error);
   });
   const isEncrypted = pem.includes('BEGIN ENCRYPTED PRIVATE KEY');
+  // A publisher who reads that the passphrase is wrong could give up a key of which there is a copy.
+  if (isEncrypted && isDamaged(pem))
+    throw new CommandError(`${file} is damaged or incomplete: copy it again.`);
   const passphrase = isEncrypted ? await ask(`Passphrase of ${file}: `) : undefined;
   const key = openPem(pem, passphrase);
   if (key && isEd25519(key)) return key;
   if (!key && isEncrypted) throw new CommandError(`The passphrase does not open ${file}.`);
   throw new CommandError(`${file} is not an Ed25519 private key in PEM.`);
+}
+
+/** Whether the text of an encrypted key is not whole: then no passphrase is needed to see that it cannot be opened. */
+function isDamaged(pem: string): boolean {
+  try {
+    createPrivateKey(pem);
+  } catch (error) {
+    // The error of a whole key is that a passphrase is missing.
+    return (error as NodeJS.ErrnoException).code === 'ERR_OSSL_UNSUPPORTED';
+  }
+  return false;
 }
 
 function openPem(pem: string, passphrase: string | undefined): KeyObject | null {

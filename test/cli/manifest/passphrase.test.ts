@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';
@@ -85,6 +85,19 @@ describe('--passphrase-fd', () => {
     const run = await sign(`${PASSPHRASE}\n${OTHER_PASSPHRASE}`, 'one.pem', 'other.pem', 'third.pem');
     const stderr = 'The file descriptor 3 has fewer lines than there are encrypted keys.\n';
     expect(run).toMatchObject({ code: 1, stdout: '', stderr });
+  });
+
+  test('a file that is not complete is not reported as a wrong passphrase', async () => {
+    const pem = readFileSync(publisher.file('one.pem'), 'utf8');
+    const withoutLine = pem.split('\n').toSpliced(2, 1).join('\n');
+    for (const text of [pem.slice(0, pem.length / 2), pem.slice(0, -4), withoutLine]) {
+      writeFileSync(publisher.file('half.pem'), text);
+      expect(await sign(PASSPHRASE, 'half.pem')).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: `${publisher.file('half.pem')} is damaged or incomplete: copy it again.\n`,
+      });
+    }
   });
 
   test('an empty line is refused as a passphrase', async () => {
