@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, readFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { Config } from '../../src/core/config.js';
@@ -181,6 +182,18 @@ describe('deploy/mooring', () => {
     expect(run).toMatchObject({
       code: 1,
       stderr: `${folder}/manifest.json cannot be used: the user ${username} has no permission (EACCES).\n`,
+    });
+  });
+
+  test('names a settings file that the user of the service cannot read, such as one that root has restored', async () => {
+    const settings = join(temporaryFolder(), 'mooring.env');
+    writeFileSync(settings, '', { mode: 0 });
+    // Root could read the file nevertheless.
+    const caller = userInfo().uid === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : [];
+    expect(await installed.run(['status'], { settings, caller })).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: `mooring: the user mooring cannot read ${settings}. Give it the file: chown mooring: ${settings}\n`,
     });
   });
 

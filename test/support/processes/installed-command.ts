@@ -32,7 +32,7 @@ export class InstalledCommand {
     symlinkSync(resolve(target), this.command);
     mkdirSync(this.#file('bin'));
     symlinkSync(process.execPath, this.#file('bin/node'));
-    this.#script('id', 'echo "$TEST_USER_ID"');
+    this.#script('id', '[ "$1" = -u ] && echo "$TEST_USER_ID" || echo "$TEST_USER"');
     this.#script('runuser', 'printf "%s\\n" runuser "$@"');
   }
 
@@ -58,6 +58,7 @@ export class InstalledCommand {
       env: {
         ...rest,
         PATH: `${this.#file('bin')}:${PATH}`,
+        TEST_USER: user,
         TEST_USER_ID: user === 'root' ? '0' : '1000',
         MOORING_SETTINGS: settings ?? join(this.settingsDir, 'mooring.env'),
       },
