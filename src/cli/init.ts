@@ -73,7 +73,7 @@ async function makeDeployment(dir: string, dataDir: string): Promise<Deployment>
     await createKeyRing(tokenKeysDir, new Clock().now());
   } catch (error) {
     await Promise.all([settingsFile, tokenKeysDir].map((path) => rm(path, { recursive: true })));
-    throw error;
+    throw writeError(tokenKeysDir, error);
   }
   return { settingsFile, tokenKeysDir, namesToFillIn };
 }

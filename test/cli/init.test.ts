@@ -148,12 +148,19 @@ test.each([[['init', '']], [['init', 'unset', '--data-dir', '']]])(
   },
 );
 
-test('leaves no file and no key if the token keys cannot be written', async () => {
+test('leaves no file and no key if the token keys cannot be written, and names their folder', async () => {
   // The paths of the key files exceed PATH_MAX, the path of mooring.env does not.
   const pathMax = process.platform === 'darwin' ? 1_024 : 4_096;
   const folders = Array.from({ length: 20 }, () => 'x'.repeat(200));
-  const dir = terminal.file(folders.join('/')).slice(0, pathMax - 26).replace(/\/+$/, '');
-  expect(await terminal.run(['init', dir], { env })).toMatchObject({ code: 1, stdout: '' });
+  const dir = terminal
+    .file(folders.join('/'))
+    .slice(0, pathMax - 26)
+    .replace(/\/+$/, '');
+  expect(await terminal.run(['init', dir], { env })).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: `${dir}/tokens cannot be used (ENAMETOOLONG).\n`,
+  });
   expect(readdirSync(dir)).toEqual([]);
 });
 
