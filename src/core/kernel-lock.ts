@@ -13,13 +13,13 @@ const heldLocks = new Set<DatabaseSync>();
  */
 export function tryKernelLock(file: string): (() => void) | null {
   createIfMissing(file);
+  // If SQLite may only read the file, its exclusive lock excludes no process, and if it may not even do that, its error does not
+  // name the cause. The check does not open the file, because closing it again would release the locks of this process.
+  accessSync(file, constants.R_OK | constants.W_OK);
   const lock = new DatabaseSync(file);
   try {
     // In the default mode SQLite would write a journal beside the file, which fails on a full disk. Node refuses to disable it.
     lock.exec('pragma journal_mode = memory; begin exclusive');
-    // If SQLite may not write the file, it opens it read-only, and its exclusive lock then excludes no process. The check does not
-    // open the file, because closing it again would release the locks of this process.
-    accessSync(file, constants.W_OK);
   } catch (error) {
     lock.close();
     const SQLITE_BUSY = 5;

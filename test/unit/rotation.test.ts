@@ -330,6 +330,7 @@ test('a ring whose lock cannot be taken stays as it is', async () => {
 
 test.each([
   ['lock can only be read stays as it is, because such a lock excludes no process', 'ring.lock', 0o444],
+  ['lock can be neither read nor written stays as it is', 'ring.lock', 0],
   ['lock cannot be created stays as it is', '.', 0o555],
 ])('a ring whose %s, and the cause is named', async (_what, name, mode) => {
   if (name !== '.') await writeFile(join(dir, name), '');
@@ -339,7 +340,7 @@ test.each([
     .catch((error) => console.log(error.message))`;
   const program = [process.execPath, '-e', script, dir];
   // Root could write the file nevertheless.
-  if (isRoot) program.unshift('setpriv', '--bounding-set=-dac_override');
+  if (isRoot) program.unshift('setpriv', '--bounding-set=-dac_override,-dac_read_search');
   const child = spawn(program[0]!, program.slice(1), { stdio: ['ignore', 'pipe', 'ignore'] });
   const printed = await text(child.stdout);
   await chmod(dir, 0o700);
