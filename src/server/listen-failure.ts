@@ -1,7 +1,12 @@
 import { ConfigError, type Config } from '../core/config.js';
 
-/** The error of a start whose HOST is no address of this machine. At boot, the machine may get the address later. */
+/**
+ * The error of a start whose HOST is no address of this machine, or a name while no name server answers. At boot, the machine may
+ * get the address or the name server later.
+ */
 export class AddressUnavailable extends Error {}
+
+const MAY_CHANGE = ['EADDRNOTAVAIL', 'EAI_AGAIN'];
 
 type Address = Pick<Config, 'host' | 'port' | 'isPortShared'>;
 
@@ -10,7 +15,7 @@ export function listenError(address: Address, error: unknown, setting?: string):
   const { code } = error as NodeJS.ErrnoException;
   if (code === undefined) return error;
   const failure = listenFailure(address, code, setting);
-  return code === 'EADDRNOTAVAIL' ? new AddressUnavailable(failure) : new ConfigError(failure);
+  return MAY_CHANGE.includes(code) ? new AddressUnavailable(failure) : new ConfigError(failure);
 }
 
 /** Returns the sentence about a start that could not listen. @param code of the error of the system */

@@ -19,6 +19,15 @@ import { until } from '../support/until.js';
 import { query } from '../support/databases/replica-harness.js';
 import { WAITING_ADVISORY_LOCKS, waitingLocks } from '../support/tables.js';
 
+/** A module with which a process resolves no name of `.internal`, as while no name server can be reached. */
+const RESOLVES_NO_NAME = `
+  import dns from 'node:dns';
+  const { lookup } = dns;
+  dns.lookup = (name, ...rest) =>
+    name.endsWith('.internal')
+      ? process.nextTick(rest.at(-1), Object.assign(new Error('try again'), { code: 'EAI_AGAIN' }))
+      : lookup(name, ...rest);`;
+
 const folder = temporaryFolder();
 const processes: ServerProcess[] = [];
 
@@ -222,22 +231,29 @@ describe('with an existing database', () => {
     await other.end();
   });
 
-  test('an address that the machine does not have ends the start with exit code 1, because it may get it later', async () => {
-    const TOKEN_KEYS_DIR = join(folder, 'production keys');
-    await createKeyRing(TOKEN_KEYS_DIR, new Date());
-    const { server } = await launchWithDatabase({
-      ...PRODUCTION_SETTINGS,
-      TOKEN_KEYS_DIR,
-      LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),
-      DATABASE_URL: (await createDatabase()).url,
-      HOST: '192.0.2.1',
-      METRICS_PORT: '0',
-    });
-    expect(await server.exited).toEqual({ code: 1, signal: null });
-    expect(server.stderr).toMatch(
-      /^Mooring cannot listen on HOST 192\.0\.2\.1, PORT \d+ \(EADDRNOTAVAIL\)\.\n$/,
-    );
-  });
+  test.each([
+    ['an address that the machine does not have', '192.0.2.1', 'EADDRNOTAVAIL'],
+    ['a name while no name server answers', 'instance.internal', 'EAI_AGAIN'],
+  ])(
+    '%s ends the start with exit code 1, because that may change after the boot',
+    async (_what, HOST, code) => {
+      const TOKEN_KEYS_DIR = join(folder, `production keys ${code}`);
+      await createKeyRing(TOKEN_KEYS_DIR, new Date());
+      const { server } = await launchWithDatabase({
+        ...PRODUCTION_SETTINGS,
+        TOKEN_KEYS_DIR,
+        LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),
+        DATABASE_URL: (await createDatabase()).url,
+        HOST,
+        METRICS_PORT: '0',
+        NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(RESOLVES_NO_NAME)}"`,
+      });
+      expect(await server.exited).toEqual({ code: 1, signal: null });
+      expect(server.stderr.replace(/(?<=PORT )\d+/, 'N')).toBe(
+        `Mooring cannot listen on HOST ${HOST}, PORT N (${code}).\n`,
+      );
+    },
+  );
 
   test('a sample that cannot be created is logged, and does not end the service, which ends when its launcher ends', async () => {
     const { url: databaseUrl } = await createDatabase();
