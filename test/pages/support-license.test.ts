@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import type { Locator } from 'playwright-core';
 import { sell } from '../erasure/harness.js';
 import { until } from '../support/until.js';
 import { focusWindow } from './portal-browser.js';
@@ -524,6 +525,22 @@ test('an admin changes a license: fields that were not edited keep their stored 
   await until(async () => (await readCount()) === before - 1);
 });
 
+test('the dialog that changes a license says in full what each choice leads to, also on a telephone', async () => {
+  const { page } = await openChangeDialog('choices@example.com');
+  await page.setViewportSize({ width: 320, height: 640 });
+  for (const [label, value, meaning] of [
+    ['Status', 'suspended', /goes on once the license is active again\.$/],
+    ['Status', 'revoked', /the license is deleted after \d+\.$/],
+    ['After that', 'stop', /^It stops until/],
+    ['After that', 'keep', /^It goes on with the versions/],
+  ] as const) {
+    const choice = dialog(page).getByLabel(label);
+    await choice.selectOption(value);
+    expect(await fitsOptions(choice)).toBe(true);
+    await expectText(dialog(page).locator('.hint'), meaning);
+  }
+});
+
 test('an admin mails the key, and makes a new key, giving a reason; of two tabs the second makes none and says why', async () => {
   const license = await issueLicense('key@example.com');
   const page = await openAs(browser, origin, service, 'admin', `#license/${license.license_id}`);
@@ -878,6 +895,16 @@ test('an imported license explains that its key cannot be mailed, also to a refu
 });
 
 /** Opens the dialog that changes a license, for an admin. */
+/** Whether the field of a choice is as wide as its longest option needs. */
+const fitsOptions = (choice: Locator) =>
+  choice.evaluate((element) => {
+    const { width } = element.getBoundingClientRect();
+    element.style.inlineSize = 'max-content';
+    const needed = element.getBoundingClientRect().width;
+    element.style.inlineSize = '';
+    return needed <= width;
+  });
+
 async function openChangeDialog(email: string, machinesAllowed = 1) {
   const license = await issueLicense(email, machinesAllowed);
   const page = await openAs(browser, origin, service, 'admin', `#license/${license.license_id}`);

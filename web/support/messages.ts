@@ -441,10 +441,11 @@ export const messages = {
     meanwhile: 'Since you opened this:',
     kept: 'What you typed is kept. The other fields show the current values. Check them before you change the license.',
     status: 'Status',
-    statuses: {
-      active: 'Active',
-      suspended: 'Suspended: the application stops, and goes on once it is active again',
-      revoked: `Revoked: the application stops. Unless this is changed back, the machines are released after ${KEPT_MONTHS.activation_of_ended_license} months, and the license is deleted after ${KEPT_MONTHS.license}`,
+    statuses: { active: 'Active', suspended: 'Suspended', revoked: 'Revoked' },
+    statusMeans: {
+      active: 'Staff do not stop the application.',
+      suspended: 'The application stops, and goes on once the license is active again.',
+      revoked: `The application stops. Unless this is changed back, the machines are released after ${KEPT_MONTHS.activation_of_ended_license} months, and the license is deleted after ${KEPT_MONTHS.license}.`,
     },
     machines: 'Machines allowed',
     machinesHint: 'A limit below the machines in use releases none of them, but allows no new ones.',
@@ -454,8 +455,12 @@ export const messages = {
     expiresOn: 'The license expires when {day} ends, in UTC.',
     onExpiry: 'After that',
     onExpiries: {
-      keep: 'The versions it covers go on working',
-      stop: 'The application stops working',
+      keep: 'The application goes on',
+      stop: 'The application stops',
+    },
+    onExpiryMeans: {
+      keep: 'It goes on with the versions that were published until then.',
+      stop: 'It stops until the license has a later last day.',
     },
     email: 'E-mail of the holder',
     emailHint: 'Both addresses receive a mail about the change. A waiting release request is deleted.',

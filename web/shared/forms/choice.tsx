@@ -19,7 +19,8 @@ export function Choice<Value extends string>({ label, name, value, options, hint
     <div class="field">
       <label for={id}>{label}</label>
       {hint && (
-        <p class="hint" id={`${id}-hint`}>
+        // A hint may depend on the value, so a change of it is announced.
+        <p class="hint" id={`${id}-hint`} aria-live="polite">
           {hint}
         </p>
       )}

@@ -1,5 +1,6 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 import type { LicenseDetail, LicenseDetailAnswer } from '../../../src/http/responses/api-types.js';
+import type { DialogField } from '../../shared/dialogs/confirm-dialog.js';
 import { expiryAfter, lastDay } from '../../shared/dates/expiry.js';
 import { t } from '../../shared/texts/text.js';
 import { SentenceAndChange } from '../admin/events.js';
@@ -80,11 +81,11 @@ function fieldsOf(license: LicenseDetail) {
   const email = license.email ?? '';
   const emailCheck = (value: string) => value !== email && !value.includes('@') && texts.emailWrong;
   return {
-    status: { label: texts.status, value: license.staff_status, options: texts.statuses },
+    status: choiceField(texts.status, license.staff_status, texts.statuses, texts.statusMeans),
     machines_allowed: machinesField({ hint: texts.machinesHint, value: String(license.machines_allowed) }),
     // Only the day is shown. The time of day is kept unless the day is changed.
     expires_at: expiresField(license.expires_at === null ? '' : lastDay(license.expires_at)),
-    on_expiry: { label: texts.onExpiry, value: license.on_expiry, options: texts.onExpiries },
+    on_expiry: choiceField(texts.onExpiry, license.on_expiry, texts.onExpiries, texts.onExpiryMeans),
     // A restore may have lost the address, which can be set again. An erased license gets no address.
     ...((email || license.is_address_lost) && {
       email: emailField(texts.email, emailCheck, { value: email, hint: texts.emailHint }),
@@ -92,6 +93,14 @@ function fieldsOf(license: LicenseDetail) {
     reason: reasonField(),
   };
 }
+
+/** @param means what each value leads to, as a hint: a long option would be cut off in its field */
+const choiceField = <Value extends string>(
+  label: string,
+  value: Value,
+  options: Readonly<Record<Value, string>>,
+  means: Readonly<Record<Value, string>>,
+): DialogField => ({ label, value, options, hint: (chosen) => means[chosen as Value] });
 
 function valueToSend(name: string, text: string): string | number | null {
   if (name === 'machines_allowed') return Number(text);
