@@ -130,6 +130,33 @@ test('Enter opens the license of the focused row, in the queue and in the list o
   expect(page.url()).toBe(`${origin}/support/#license/${license_id}`);
 });
 
+test('going back from a license leads to the row that opened it: in the queue, the list of a holder and the audit trail', async () => {
+  const { license_id } = await requestRelease('back@example.com', 'Back One');
+  service.clock.advance(60_000);
+  await requestRelease('back@example.com', 'Back Two');
+  const page = await openAs(browser, origin, service, 'support', '#requests');
+  await row(page, 'Back Two').getByRole('link').click();
+  await title(page, /^License ending in/).waitFor();
+  await page.goBack();
+  await expectFocus(row(page, 'Back Two'));
+  await page.keyboard.press('k');
+  await expectFocus(row(page, 'Back One'));
+
+  for (const [hash, rows] of [
+    [`#holder/${license_id}`, page.getByRole('table', { name: '2 licenses' }).locator('tbody > tr')],
+    ['#audit', page.getByRole('main').locator('tbody > tr:has(a)')],
+  ] as const) {
+    await page.goto(`/support/${hash}`);
+    await rows.nth(1).getByRole('link').click();
+    await title(page, /^License ending in/).waitFor();
+    await page.goBack();
+    await expectFocus(rows.nth(1));
+    // Another way to the same view begins at its heading.
+    await page.getByRole('link', { name: /^Release requests/ }).click();
+    await expectFocus(title(page, 'Release requests'));
+  }
+});
+
 test('a page that gets no input stops polling, so that the session can end, and a page whose session has ended does too', async () => {
   const page = await browser.openPage(origin);
   // The test calls the timer of the page. If it advanced all timers, the timeouts of requests would run out.

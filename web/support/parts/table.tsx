@@ -1,4 +1,6 @@
 import type { ComponentChild, ComponentChildren } from 'preact';
+import { useLayoutEffect } from 'preact/hooks';
+import { moveFocus } from '../../shared/notices/announcer.js';
 import { StackedTable } from '../../shared/tables/stacked-table.js';
 
 export interface Column<Row> {
@@ -34,6 +36,9 @@ export const rowId = (id: string) => `row-${id}`;
  * column hides the name.
  */
 export function Table<Row>({ caption, columns, rows, idOf, changed = [], hasRowShortcuts }: Props<Row>) {
+  useLayoutEffect(() => {
+    if (hasRowShortcuts) moveFocus(document.getElementById(leftRow()));
+  }, []);
   return (
     <StackedTable
       caption={caption}
@@ -51,6 +56,7 @@ export function Table<Row>({ caption, columns, rows, idOf, changed = [], hasRowS
           // Preact writes `false` in a data attribute as a text, and `row-keys.ts` looks only for the attribute.
           data-shortcuts={hasRowShortcuts || undefined}
           class={changed.includes(idOf(row)) ? 'changed' : ''}
+          onClick={noteLeftRow}
         >
           {columns.map((column) => cellOf(column, row))}
         </tr>
@@ -58,6 +64,13 @@ export function Table<Row>({ caption, columns, rows, idOf, changed = [], hasRowS
     </StackedTable>
   );
 }
+
+/** Notes the row whose link leads to another view, in the entry of the history: going back then continues in this row. */
+function noteLeftRow({ target, currentTarget }: MouseEvent & { readonly currentTarget: HTMLElement }): void {
+  if ((target as Element).closest('a')) history.replaceState({ row: currentTarget.id }, '');
+}
+
+const leftRow = () => (history.state as { readonly row?: string } | null)?.row ?? '';
 
 function cellOf<Row>({ name, cell, isRowHeader, rowName, isNumber, hidesName }: Column<Row>, row: Row) {
   const inner = (
