@@ -131,6 +131,18 @@ async function takeBackAndHold(page: Page): Promise<() => Promise<void>> {
   return held;
 }
 
+test('a dialog that is higher than the window begins with its title, which has the focus', async () => {
+  const page = await browser.openPage(origin, { now: NOW });
+  await openByCode(page, origin, service, license.email);
+  await page.setViewportSize({ width: 320, height: 480 });
+  await page.getByRole('button', { name: 'Delete my data …' }).click();
+  const dialog = page.getByRole('dialog');
+  await expectFocus(dialog.getByRole('heading'));
+  expect(await dialog.evaluate((element) => element.scrollTop)).toBe(0);
+  await page.keyboard.press('Tab');
+  await expectFocus(dialog.getByRole('button', { name: 'Delete my data' }));
+});
+
 test('a deletion that was taken back just before the sign-out does not show the holder again', async () => {
   const page = await browser.openPage(origin, { now: NOW });
   const answer = await takeBackAndHold(page);

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { frontDialog } from '../notices/announcer.js';
+import { frontDialog, moveFocus } from '../notices/announcer.js';
 import { placeToasts } from '../notices/toast.js';
 
 /** A second Escape within this time is no answer to the warning, because the person cannot have read it. */
@@ -50,6 +50,11 @@ export function Dialog({ title, children, onClose, warning = false }: Props) {
     const dialog = element.current!;
     dialog.showModal();
     placeToasts();
+    // In a dialog that is higher than the window, the focus on a button at its end has scrolled the title out of sight.
+    if (dialog.scrollTop > 0) {
+      moveFocus(dialog.querySelector('h2'));
+      dialog.scrollTop = 0;
+    }
     return () => {
       dialog.close();
       placeToasts();
