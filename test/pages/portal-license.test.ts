@@ -141,6 +141,17 @@ test('with several licenses the headline counts the valid ones', async () => {
   expect(await page.getByRole('button', { name: 'Send me the key' }).count()).toBe(2);
 });
 
+test('of many licenses with a free place, the sentence below the headline names the first keys only', async () => {
+  const email = randomEmail();
+  await activateMachine(service, await service.issue({ email, machines_allowed: 2 }), 'Studio Mac');
+  for (let more = 0; more < 6; more += 1) await service.issue({ email });
+  const page = await openByCode(browser, origin, service, email);
+  await expectText(
+    page,
+    /^You can use 7 more machines: enter one of the keys that end in (\w\w, ){5}… there\.$/,
+  );
+});
+
 test('after a sign-in by key the page says that it shows one license, and a sign-in by code shows all', async () => {
   const email = randomEmail();
   const [one] = [await service.issue({ email }), await service.issue({ email })];

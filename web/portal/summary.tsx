@@ -9,6 +9,9 @@ import { Places } from './places.js';
 import { hasPlaceForWaitingMachine } from './release-link.js';
 import { messages } from './messages.js';
 
+/** Of more keys, the headline lists only the first. The section of each license says whether it has a free place. */
+const MAX_HINTS = 5;
+
 /**
  * The heading of the page, such as "1 of 1 machines in use", and whether another machine can be activated. Once a place is free for
  * the machine that the application could not activate, both lead back to the application instead.
@@ -58,7 +61,9 @@ function freeText(free: number, licenses: readonly HolderLicense[]): string {
   if (licenses.length === 1) return plural(free, messages.summary.free);
   const withPlace = licenses.filter((license) => isUsable(license) && freePlaces(license) > 0);
   const forms = withPlace.length === 1 ? messages.summary.freeWithKey : messages.summary.freeWithKeys;
-  return t(plural(free, forms), { hints: withPlace.map(({ key_hint }) => key_hint).join(', ') });
+  const hints = withPlace.map(({ key_hint }) => key_hint);
+  if (hints.length > MAX_HINTS) hints.splice(MAX_HINTS, Infinity, '…');
+  return t(plural(free, forms), { hints: hints.join(', ') });
 }
 
 /** Says whether another machine can be activated, and how many have to be released first; empty if there is nothing to say. */
