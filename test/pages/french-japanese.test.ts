@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import type { Locator } from 'playwright-core';
 import { BUILT_IN_LANGUAGES } from '../../src/languages/built-in.js';
 import { codeAfter } from '../license-portal/harness.js';
 import { expectNoEnglish } from './english-text.js';
@@ -43,3 +44,31 @@ test.each([
     expect(await page.locator('html').getAttribute('lang')).toBe(tag);
   },
 );
+
+/** The lines of an element, as the browser breaks its text. */
+const linesOf = (locator: Locator) =>
+  locator.evaluate((element) => {
+    const text = element.firstChild!;
+    const range = element.ownerDocument.createRange();
+    const lines = new Map<number, string>();
+    for (const [index, character] of [...element.textContent].entries()) {
+      range.setStart(text, index);
+      range.setEnd(text, index + 1);
+      const { top } = range.getBoundingClientRect();
+      lines.set(top, (lines.get(top) ?? '') + character);
+    }
+    return [...lines.values()];
+  });
+
+test('a line of a Japanese text does not begin inside a word', async () => {
+  const license = await service.issue({ email: 'lines@example.com', machines_allowed: 2 });
+  const { signIn } = BUILT_IN_LANGUAGES['ja']!.portal;
+  const page = await browser.openPage(origin, { locale: 'ja-JP', path: '/portal/' });
+  await page.getByLabel(signIn.key, { exact: true }).fill(license.license_key);
+  await page.getByLabel(signIn.email, { exact: true }).fill(license.email);
+  await page.keyboard.press('Enter');
+  const headline = page.getByRole('heading', { level: 1, name: 'コンピューター' });
+  await headline.waitFor();
+  await page.setViewportSize({ width: 320, height: 640 });
+  expect(await linesOf(headline)).toEqual([expect.any(String), expect.stringContaining('コンピューター')]);
+});

@@ -35,7 +35,7 @@ function SignedInAs({ email, onSignedOut }: { email: string; onSignedOut: () => 
       onSignedOut();
     });
   return (
-    <div class="who end">
+    <div class="who">
       <span class="quiet">{fill(messages.session.as, { email: <UntrustedText text={email} /> })}</span>
       <Button kind="link" busy={busy} onClick={() => void handleSignOut()}>
         {messages.session.signOut}
