@@ -126,6 +126,20 @@ test('an address without a license gets the same response as one with a license,
   expect(await email(page).inputValue()).toBe('unknown@example.com');
 });
 
+test('after ten codes in a day the page says that the next one can be requested tomorrow', async () => {
+  const page = await open();
+  const request = { data: { email: 'often@example.com' }, headers: { origin } };
+  for (let codes = 0; codes < 10; codes += 1) {
+    const answer = await page.request.post(`${origin}/portal/api/session/code`, request);
+    expect(answer.status()).toBe(202);
+  }
+  await press(page, 'I lost my key');
+  await expectFocus(email(page));
+  await email(page).fill('often@example.com');
+  await press(page, 'Mail me a code');
+  await expectText(page.getByRole('alert'), 'Too many attempts. Try again tomorrow.');
+});
+
 test('the page names the address of a mailed code with its domain in Unicode, which the browser converts to ASCII', async () => {
   const page = await open();
   await press(page, 'I lost my key');
