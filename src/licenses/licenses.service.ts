@@ -104,7 +104,7 @@ export class LicensesService {
 
   /**
    * Links an existing license to its purchase: an imported license whose key is the one that is derived for this purchase, or was
-   * until staff replaced it, or a license whose purchase was already deleted.
+   * until staff replaced it, or a license whose purchase was already deleted. An earlier report may have linked it.
    * @returns the address of the license, which is null after an erasure or if a restore lost it; undefined if there is
    *   no such license
    */
@@ -115,7 +115,7 @@ export class LicensesService {
     const { key_hash } = this.keys.derive(license_id, 1);
     return queryRow<{ email: string | null }>(
       manager,
-      `update license set purchase_id = $1 where purchase_id is null and id =
+      `update license set purchase_id = $1 where coalesce(purchase_id, $1) = $1 and id =
          (select id from license where id = $2 or key_hash = $3 or id = any(array(${licensesWithReplacedKey('$3')}))
           order by id = $2 desc limit 1)
        returning email`,

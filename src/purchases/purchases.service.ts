@@ -72,10 +72,13 @@ export class PurchasesService {
     if (state !== before.state) {
       await execute(manager, 'update purchase set state = $2 where id = $1', [before.id, state]);
     }
-    if (report.status === 'paid' && !before.paid) {
-      const email = isErased ? null : report.email!;
+    if (!before.paid) {
       // The stored purchase has another id than the derived one if it was stored before `mooring keys accept-secret`.
-      await this.linkOrIssueLicense(manager, { ...ids, purchase_id: before.id }, email, state);
+      const stored = { ...ids, purchase_id: before.id };
+      // A refund or a dispute also finds a license whose purchase was deleted or lost: the payment may never be reported again.
+      const existing = await this.licenses.linkToPurchase(manager, stored);
+      if (report.status === 'paid')
+        await this.recordPaid(manager, stored, existing, isErased ? null : report.email!, state);
     }
     const license_ids = await findLicenseIds(manager, before.id);
     if (state === 'refunded')
@@ -111,16 +114,17 @@ export class PurchasesService {
   }
 
   /**
-   * Links the license that exists for the purchase, or issues one.
+   * Records that a purchase was paid, and issues its license unless one exists.
+   * @param existing the license of the purchase, see `linkToPurchase`
    * @param email null if the buyer was erased: then no license is issued, even if the report is repeated later
    */
-  private async linkOrIssueLicense(
+  private async recordPaid(
     manager: EntityManager,
     ids: PurchaseIds,
+    existing: { email: string | null } | undefined,
     email: string | null,
     state: PurchaseState,
   ): Promise<void> {
-    const existing = await this.licenses.linkToPurchase(manager, ids);
     // An existing license keeps its holder, so the purchase gets the address of this holder instead of the reported one.
     const sql = 'update purchase set paid = true, email = $2 where id = $1';
     await execute(manager, sql, [ids.purchase_id, email && existing ? existing.email : email]);

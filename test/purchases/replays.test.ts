@@ -172,6 +172,28 @@ test('a report of a purchase that the database lost finds the license imported w
   expect(await service.sql(purchase)).toEqual([{ email: 'eve@buyer.example' }]);
 });
 
+test('a dispute and a refund of a purchase that the database lost apply to the license imported with its key, without a report of the payment', async () => {
+  const { license_id } = service.app.get(LicenseKeys).purchaseIds('lost-refund');
+  const { license_key, key_hash } = service.app.get(LicenseKeys).derive(license_id, 1);
+  const { license_id: imported } = await service.issue({ email: 'eve@buyer.example' });
+  await service.sql('update license set key_hash = $2 where id = $1', [imported, key_hash]);
+  const { token } = (await service.activate({ license_key, email: 'eve@buyer.example' })).json;
+  await sendReport(service, 'lost-refund', 'disputed');
+  expect((await service.heartbeat(token)).json.code).toBe('license_suspended');
+  await sendReport(service, 'lost-refund', 'refunded');
+  expect((await service.heartbeat(token)).json.code).toBe('license_refunded');
+  expect(await readPurchase(service, 'lost-refund')).toMatchObject({ license_id: imported, paid: false });
+  // The report of the payment may still arrive.
+  const licenses = await service.sql('select id from license order by id');
+  expect((await sendReport(service, 'lost-refund', 'paid')).status).toBe(204);
+  expect(await service.sql('select id from license order by id')).toEqual(licenses);
+  expect(await readPurchase(service, 'lost-refund')).toMatchObject({
+    email: 'eve@buyer.example',
+    paid: true,
+  });
+  expect(await mailsOf('lost-refund')).toBe(0);
+});
+
 test('a report of a purchase that the database lost finds the license imported with its key, also after the key was replaced', async () => {
   const { license_id } = service.app.get(LicenseKeys).purchaseIds('leaked');
   const { key_hash } = service.app.get(LicenseKeys).derive(license_id, 1);
