@@ -43,4 +43,17 @@ describe('license show takes a transaction id', () => {
     const id = await sell(transaction);
     expect(await terminal.json(['license', 'show', transaction])).toMatchObject({ license_id: id });
   });
+
+  test('of several licenses, as after an import, and says that it prints only the newest', async () => {
+    const [older, newest] = [await sell('tx-several'), await sell('tx-other')];
+    await database.query(
+      'update license set purchase_id = (select purchase_id from license where id = $1) where id = $2',
+      [older, newest],
+    );
+    const { code, stdout, stderr } = await terminal.run(['license', 'show', 'tx-several', '--json']);
+    expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ license_id: newest })]);
+    expect(stderr).toBe(
+      'This is the newest of 2 licenses of the transaction: `mooring license list --transaction tx-several` lists all.\n',
+    );
+  });
 });

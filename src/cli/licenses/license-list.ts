@@ -130,7 +130,7 @@ export function nextPageText(words: readonly string[], options: object, cursor: 
 }
 
 /** Quotes a word if a shell would read it otherwise. */
-const shellWord = (text: string) => (/^[\w@.+:-]+$/.test(text) ? text : quoted(text));
+export const shellWord = (text: string) => (/^[\w@.+:-]+$/.test(text) ? text : quoted(text));
 
 const HEAD = ['License', 'Status', 'Key', 'Machines', 'Expires', 'E-mail'];
 

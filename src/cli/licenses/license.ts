@@ -22,6 +22,7 @@ import {
   listCommand,
   nextPageText,
   readLicensePage,
+  shellWord,
   type PageOptions,
 } from './license-list.js';
 import { argumentOrInput } from '../terminal/argument-or-input.js';
@@ -40,6 +41,7 @@ import {
   aligned,
   explainNotFound,
   print,
+  printMessage,
   withIdName,
   CommandError,
   UsageError,
@@ -217,7 +219,13 @@ async function findLicense(context: CommandContext, text: string): Promise<Licen
   const query = isUuid(text) ? { id: text } : key_hash && { key: [key_hash, null] as const };
   const found = query ? await findLicenses(dataSource, query) : [];
   // A transaction id can have the form of a license id or of a key.
-  const [view] = found.length > 0 ? found : await findLicenses(dataSource, { transaction_id: text });
+  const [view, ...others] =
+    found.length > 0 ? found : await findLicenses(dataSource, { transaction_id: text });
+  // An imported transaction may have several licenses.
+  if (others.length > 0)
+    printMessage(
+      `This is the newest of ${others.length + 1} licenses of the transaction: \`mooring license list --transaction ${shellWord(text)}\` lists all.`,
+    );
   if (view) return view;
   // The hash of a previous key needs LICENSE_KEY_SECRET, which no other search reads.
   const [imported] = await findByPreviousKey(context, text);
