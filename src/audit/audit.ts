@@ -8,6 +8,7 @@ export type AuditAction =
   | 'license.set'
   | 'license.rekey'
   | 'license.send_key'
+  | 'license.send_keys'
   | 'license.import'
   | 'purchase.record'
   | 'erasure.request'

@@ -1,4 +1,5 @@
 import type { DataSource, EntityManager } from 'typeorm';
+import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { queryIds, queryOne, type SqlConnection } from '../database/sql.js';
 import { IMPORTED_KEY_MAIL } from '../licenses/license-mails.js';
 import { LICENSE_STATUS } from '../licenses/license-status.js';
@@ -64,13 +65,17 @@ export async function countKeysToMail(dataSource: DataSource, now: Date): Promis
 export async function mailImportedKeys(
   dataSource: DataSource,
   schedule: KeyMailSchedule,
+  audit: AuditContext,
   now: Date,
 ): Promise<number> {
   for (let mails = 0; ;) {
     const added = await dataSource.transaction(async (manager) => {
       const licenses = await queryIds(manager, MARK_MAILED, [now]);
       await schedule.enqueue(manager, licenses);
-      return licenses.length;
+      const change = { mails: licenses.length };
+      if (change.mails > 0)
+        await recordAudit(manager, audit, { action: 'license.send_keys', change, at: now });
+      return change.mails;
     });
     if (added === 0) return mails;
     mails += added;

@@ -296,6 +296,7 @@ const EVENT_OF_ACTION: Record<AuditAction, EventType | null> = {
   'purchase.record': 'license.ended',
   'license.rekey': null,
   'license.send_key': null,
+  'license.send_keys': null,
   'erasure.request': null,
   'staff.add': null,
   'staff.token': null,

@@ -229,8 +229,11 @@ test('--send mails the new keys that --no-mail did not, once, at the given pace 
     'begin insert into queued_mail values (new.priority, new.run_at); return new; end'`);
   await service.sql(`create trigger record_queued_mail before insert on graphile_worker._private_jobs
     for each row when (new.key like 'license_key_imported %') execute function record_queued_mail()`);
-  expect(await send('--mails-per-minute', '60')).toEqual({ dry_run: false, mails: 2 });
+  expect(await send('--mails-per-minute', '60', '--as', 'grace')).toEqual({ dry_run: false, mails: 2 });
   expect(await send()).toEqual({ dry_run: false, mails: 0 });
+  expect(
+    await service.sql("select actor, change from audit_event where action = 'license.send_keys'"),
+  ).toEqual([{ actor: 'grace', change: { mails: 2 } }]);
   await service.sql('drop trigger record_queued_mail on graphile_worker._private_jobs');
   const added = await service.sql<{ priority: number; run_at: Date }>(
     'select * from queued_mail order by run_at',

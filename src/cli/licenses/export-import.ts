@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import type { OnExpiry } from '../../core/config.js';
-import { MACHINES_ALLOWED } from '../../core/config.js';
+import { MACHINES_ALLOWED, type OnExpiry } from '../../core/config.js';
 import type { DayOrder } from '../../license-import/dates.js';
 import { importExport } from '../../license-import/import-export.js';
 import type { ImportReport } from '../../license-import/import-report.js';
@@ -136,7 +135,8 @@ export async function sendKeys(
   const mails = await withDatabase(async ({ clock, dataSource }) => {
     const now = clock.now();
     if (dryRun) return countKeysToMail(dataSource, now);
-    return mailImportedKeys(dataSource, await KeyMailSchedule.after(dataSource, now, mailsPerMinute), now);
+    const schedule = await KeyMailSchedule.after(dataSource, now, mailsPerMinute);
+    return mailImportedKeys(dataSource, schedule, auditContextOf(command), now);
   });
   const what = mails === 1 ? '1 mail with a new key' : `${mails} mails with new keys`;
   const verb = dryRun ? 'would be queued' : mails === 1 ? 'is queued' : 'are queued';
