@@ -229,6 +229,11 @@ test('the audit trail says in sentences who did what to which license or person,
   await staff.setRole(staff_id, 'admin', AUDIT_CONTEXT);
   const { staff_id: removed } = await staff.ensure('removed@example.com', 'support', AUDIT_CONTEXT);
   await staff.remove(removed, AUDIT_CONTEXT);
+  await service.sql(
+    `insert into audit_event (id, actor, action, change, at) select gen_random_uuid(), 'test', action, change::jsonb, '2026-11-20T12:00:00Z'
+     from (values ('license.import', '{"licenses":3,"linked":1,"raised_purchases":2,"mails":0}'),
+                  ('license.send_keys', '{"mails":4}')) as import (action, change)`,
+  );
   const page = await browser.openPage(origin, { now: '2026-11-20T16:00:00Z' });
   await openAs(page, origin, service, 'support', '#audit');
   await expectFocus(title(page, 'Audit trail'));
@@ -238,6 +243,8 @@ test('the audit trail says in sentences who did what to which license or person,
     'test changed the role of bo@example.com role: support → admin',
     `test removed a person who has left (…${removed.slice(-4)}) from the staff role: support until then`,
     'test made a link for support@example.com to sign in mailed: no',
+    'test imported licenses mails: 0, linked: 1, licenses: 3, changed purchases: 2',
+    'test mailed the new keys of imported licenses mails: 4',
   ])
     await row(page, sentence).first().waitFor();
   // The exact time has the time zone, and the keyboard reaches it.

@@ -604,6 +604,7 @@ export const messages = {
       key_hint: 'key ends in',
       key_generation: 'key number',
       licenses: 'licenses',
+      raised_purchases: 'changed purchases',
       role: 'role',
       status: 'status',
       version: 'version',
