@@ -42,6 +42,12 @@ test('the page shows what was last deleted, and how old the oldest row is', asyn
   await telemetry.getByText('24 months from the day it was received').waitFor();
   await telemetry.getByText('21 November 2024').waitFor();
   await telemetry.getByText('1 row on 20 November 2026').waitFor();
+  // On paper the field for the language would be of no use.
+  const language = page.getByLabel('Language');
+  await language.waitFor();
+  await page.emulateMedia({ media: 'print' });
+  await language.waitFor({ state: 'hidden' });
+  await page.emulateMedia({ media: 'screen' });
   await page
     .getByText('Rows past their period are deleted every hour; last on 20 November 2026 at 13:01 UTC.')
     .waitFor();

@@ -74,7 +74,7 @@ export function Machines({ license }: { license: HolderLicense }) {
 
 const matches = ({ hostname_hint, app_version, id }: HolderActivation, filter: string) =>
   (hostname_hint?.trim() || messages.machines.unnamed).toLowerCase().includes(filter) ||
-  app_version === filter ||
+  app_version.includes(filter) ||
   id.endsWith(filter.replace('…', ''));
 
 function Ended({ activations }: { activations: readonly HolderActivation[] }) {
