@@ -284,6 +284,15 @@ test('the audit trail shows hostile names, labels and reasons as text, and fits 
   await browser.expectAccessible(page, 'colours');
 });
 
+test('an audit trail without entries is announced as empty, not as filtered', async () => {
+  const page = await openAs(browser, origin, service, 'admin');
+  await page.route('**/support/api/audit?*', (route) =>
+    route.fulfill({ json: { events: [], next_cursor: null } }),
+  );
+  await page.evaluate("location.hash = '#audit'");
+  await expectAnnounced(page, /^Nothing was done in the last \d+ months\.$/);
+});
+
 test('the audit trail is filtered by person, action and days, and the URL keeps the filters', async () => {
   // In New York the 10th of November begins at 05:00 UTC.
   await insertEvents('ada@vendor.example', '2026-11-10T04:59:00Z', 3);

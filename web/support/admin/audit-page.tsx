@@ -21,17 +21,18 @@ interface Props extends AuditAnswer {
 /** A page of the audit trail. */
 export function AuditPage({ query, parameters, events, next_cursor }: Props) {
   const box = useRef<HTMLDivElement>(null);
+  const filter = readFilter(query);
+  const isFiltered = query !== '';
   const caption = plural(events.length, captionOf(isOlderPage(query), next_cursor !== null));
   useEffect(() => {
-    announce(events.length > 0 ? caption : texts.noneFound);
+    announce(events.length > 0 ? caption : isFiltered ? texts.noneFound : texts.none);
     // The link that opened this page was on the page before, and was removed with it. Its focus is lost.
     if (document.activeElement === document.body) moveFocus(box.current);
   }, []);
-  const filter = readFilter(query);
   return (
     <div ref={box} class="flow entries">
       {events.length === 0 ? (
-        <NoEvents isFiltered={query !== ''} />
+        <NoEvents isFiltered={isFiltered} />
       ) : (
         <>
           <DownloadAudit parameters={parameters} />
