@@ -220,6 +220,12 @@ export const AREAS = {
     ],
     hasDatabase: true,
   },
+  passkeys: {
+    minimum: 85,
+    mutate: ['src/staff/passkeys/*.ts', ...WITHOUT_DECLARATIONS],
+    tests: tests('staff/{passkeys,session}'),
+    hasDatabase: true,
+  },
   guards: {
     minimum: 85,
     mutate: [

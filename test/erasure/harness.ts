@@ -91,14 +91,14 @@ export function formsOfMachine(id: string): Form[] {
   return [...formsOfText(id), ...forms];
 }
 
-/** Reads the mails in the outbox, in plain text. */
+/** Reads the mails in the outbox. */
 export async function outbox(service: Pick<Service, 'dataDir'>): Promise<Mail[]> {
   const directory = join(service.dataDir, 'outbox');
   const files = (await readdir(directory).catch(() => [])).filter((name) => name.endsWith('.eml'));
   return Promise.all(
     files.map(async (name) => {
-      const { headers, text } = parseMail(await readFile(join(directory, name), 'latin1'));
-      return { to: headers['to']!, subject: headers['subject']!, text };
+      const { headers, text, html } = parseMail(await readFile(join(directory, name), 'latin1'));
+      return { to: headers['to']!, subject: headers['subject']!, text, html };
     }),
   );
 }
@@ -107,6 +107,7 @@ export interface Mail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
+  readonly html: string;
 }
 
 /** Waits until all mails with a stored recipient are sent. @returns the sent mails to `email` whose subject matches */
