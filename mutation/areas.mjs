@@ -167,7 +167,7 @@ export const AREAS = {
   events: {
     minimum: 85,
     mutate: ['src/events/*.ts', ...WITHOUT_DECLARATIONS],
-    tests: tests('events/{delivery,facts,pauses,sender}'),
+    tests: tests('events/{delivery,facts,pauses,sender,stored}'),
     hasDatabase: true,
   },
   manifest: {

@@ -43,6 +43,7 @@ const firstEventOf = async (license_id: string) =>
     await service.sql<{
       attempts: number;
       last_error: string | null;
+      next_attempt_at: Date | null;
       pause_ms: number;
       delivered_at: Date | null;
       given_up_at: Date | null;
@@ -187,8 +188,8 @@ test('an event that its last attempt delivers is not given up', async () => {
   receiver.answering = () => 204;
   await endPauses(service);
   await untilSent(service);
-  const { delivered_at, given_up_at } = await firstEventOf(license_id);
-  expect({ delivered_at, given_up_at }).toEqual({ delivered_at: service.clock.now(), given_up_at: null });
+  const { delivered_at, given_up_at, next_attempt_at } = await firstEventOf(license_id);
+  expect([delivered_at, given_up_at, next_attempt_at]).toEqual([service.clock.now(), null, null]);
 });
 
 test('the status reports the reason of a failing event, also if a later event was given up', async () => {
