@@ -51,11 +51,15 @@ async function signInWith(
   return browser.post('session', { response: authenticator.get(options, forgery) });
 }
 
-/** Removes a staff member while a request is answered: the removal is committed when the request waits for its lock. */
+/**
+ * Removes a staff member while a request is answered. The removal has locked the person when the request waits. A request that
+ * held a lock of a passkey then would cause a deadlock with the removal.
+ */
 async function duringRemoval(id: string, request: () => Promise<Answer>): Promise<Answer> {
-  const removal = await OpenTransaction.begin(service, 'delete from staff where id = $1', [id]);
+  const removal = await OpenTransaction.begin(service, 'select from staff where id = $1 for update', [id]);
   const answer = request();
   await removal.untilWaiting(answer);
+  await removal.query('delete from staff where id = $1', [id]);
   await removal.commit();
   return answer;
 }
