@@ -135,7 +135,7 @@ export class ErasureService {
     if (waiting.length === 0) return;
     const { cancelled } = await this.records.read(manager);
     const lost = waiting.filter((id) => cancelled.includes(id));
-    if (lost.length > 0) await this.cancelWaiting(manager, lost);
+    await this.cancelWaiting(manager, lost);
   }
 
   /** Cancels a waiting request. @throws Problem `not_found` if no request with this id waits */
