@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { generateKeyPairSync, hash, randomBytes, randomUUID } from 'node:crypto';
+import { generateKeyPairSync, hash, randomBytes, randomUUID, sign } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { androidKeyAttestation, selfAttestation } from '../support/http/attestations.js';
-import { Authenticator, type Forgery } from '../support/http/authenticator.js';
+import { Authenticator, type Forgery, type NewCredential } from '../support/http/authenticator.js';
 import { outbox } from '../erasure/harness.js';
 import { until } from '../support/until.js';
 import { AUDIT_CONTEXT, NOW, Service, type Answer } from '../support/harness.js';
@@ -213,6 +213,14 @@ describe('enrolling', () => {
     expect((await signInWith(authenticator)).status).toBe(204);
   });
 
+  test('refuses an attestation that another key signed', async () => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const attestation = (credential: NewCredential) =>
+      selfAttestation({ ...credential, signature: sign('sha256', credential.clientDataHash, privateKey) });
+    const { status, json } = await enrol(await signInNewPerson(), undefined, { attestation });
+    expect([status, json.code]).toEqual([403, 'passkey_invalid']);
+  });
+
   test.each([undefined, null, 7, '', 'x', 'oA', {}])(
     'refuses %j in place of an attestation',
     async (value) => {
@@ -230,8 +238,8 @@ describe('enrolling', () => {
     const { id } = (await browser.get('session')).json;
     const { options } = (await browser.post('passkeys/options', {})).json;
     const response = new Authenticator(ORIGIN).create(options);
-    const { status, json } = await duringRemoval(id, () => browser.post('passkeys', { response }));
-    expect([status, json.code]).toEqual([401, 'sign_in_required']);
+    const { status, json, headers } = await duringRemoval(id, () => browser.post('passkeys', { response }));
+    expect([status, json.code, headers['www-authenticate']]).toEqual([401, 'sign_in_required', 'Bearer']);
   });
 
   test.each([5, true, 'usb', {}, { length: 1 }, [null, 3, {}, ['usb']]])(

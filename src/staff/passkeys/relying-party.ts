@@ -93,7 +93,7 @@ export class RelyingParty {
       expectedOrigin: this.#origin,
       expectedRPID: this.#id,
       supportedAlgorithmIDs: ALGORITHMS,
-    }).catch(() => null);
+    }).catch(() => undefined);
     const credential = verified?.registrationInfo?.credential;
     const idBytes = credential ? Buffer.from(credential.id, 'base64url').length : 0;
     return credential && idBytes >= 1 && idBytes <= MAX_CREDENTIAL_ID_BYTES ? credential : null;
@@ -116,7 +116,7 @@ export class RelyingParty {
       expectedOrigin: this.#origin,
       expectedRPID: this.#id,
       credential,
-    }).catch(() => null);
+    }).catch(() => undefined);
     return verified?.verified ? verified.authenticationInfo.newCounter : null;
   }
 }
