@@ -254,6 +254,16 @@ describe('enrolling', () => {
     },
   );
 
+  test('stores each transport of WebAuthn', async () => {
+    const browser = await signInNewPerson();
+    const { options } = (await browser.post('passkeys/options', {})).json;
+    const credential = new Authenticator(ORIGIN).create(options);
+    const transports = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'];
+    Object.assign(credential['response'] as object, { transports: transports.toReversed() });
+    const { json } = await browser.post('passkeys', { response: credential });
+    expect(json.passkey.transports).toEqual(transports);
+  });
+
   test('refuses a response to the challenge of a sign-in, of another browser, or of another person', async () => {
     const [browser, other] = [await signInNewPerson(), await signInNewPerson()];
     const authenticator = new Authenticator(ORIGIN);
