@@ -37,7 +37,7 @@ export class RetentionJob implements OnApplicationBootstrap, BeforeApplicationSh
   // The run is not awaited, because it may take long and the start of the server must not wait for it.
   onApplicationBootstrap(): void {
     this.#starting = hasLatestRun(this.dataSource, this.clock)
-      .catch(() => false)
+      .catch(() => undefined)
       .then((hasRun) => {
         if (!hasRun) this.run();
       });

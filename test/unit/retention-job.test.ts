@@ -74,6 +74,20 @@ test('a run logs in which tables it failed', async () => {
   ]);
 });
 
+test('a run logs each erasure that failed', async () => {
+  const errors = ['one', 'two'].map((message) => new TypeError(message));
+  const job = jobOf(
+    async () => null,
+    async () => ({ errors }),
+  );
+  job.run();
+  await job.whenIdle();
+  expect(logged.map(({ level, msg }) => [level, msg])).toEqual([
+    [ERROR, 'erasure failed'],
+    [ERROR, 'erasure failed'],
+  ]);
+});
+
 test('if another instance runs retention, nothing is logged', async () => {
   const job = jobOf(async () => null);
   job.run();
