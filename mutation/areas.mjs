@@ -216,7 +216,7 @@ export const AREAS = {
         'erasure/{holder,queue,restore,restore-orders,shared-orders,staff,tombstones}',
         'license-portal/data',
       ),
-      ...unitTests('erasure-records', 'mail-texts', 'tombstones'),
+      ...unitTests('erasure-records', 'erasure-replay', 'mail-texts', 'tombstones'),
     ],
     hasDatabase: true,
   },

@@ -170,11 +170,12 @@ class MooringTestRunner {
     const nrOfTests = results.reduce((sum, { tests }) => sum + tests.length, 0);
     const failed = results.find(({ failure }) => failure !== undefined);
     if (!failed) return { status: MutantRunStatus.Survived, nrOfTests };
-    this.#lastKillers.set(source, failed.path);
     if (TEST_TIMED_OUT.test(failed.failure)) {
       await this.#replace();
       return { status: MutantRunStatus.Timeout, reason: failed.failure };
     }
+    // A file whose test timed out does not run first: a faster one may detect the next mutant at once.
+    this.#lastKillers.set(source, failed.path);
     const killer = failed.tests.find(({ failure }) => failure !== undefined);
     const killedBy = [killer?.id ?? `${failed.path}#load`];
     return {
