@@ -42,7 +42,8 @@ afterEach(() => {
 test('the erasures are repeated at the start and each time the primary has moved', async () => {
   const provider = newReplay();
   await provider.onModuleInit();
-  expect(replay).toHaveBeenCalledTimes(1);
+  // TOMBSTONE_FILE can be written, so there is no warning.
+  expect([replay.mock.calls.length, logged]).toEqual([1, []]);
   move();
   expect(replay).toHaveBeenCalledTimes(2);
   provider.onApplicationShutdown();
