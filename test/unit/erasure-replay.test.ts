@@ -22,8 +22,8 @@ const replay = jest.fn<() => Promise<void>>();
 const logged: string[] = [];
 const log = new AppLogger('info', { write: (line: string) => void logged.push(line) });
 const config = new Config({ DATA_DIR: temporaryFolder() });
-const newReplay = () =>
-  new ErasureReplay({ replay } as unknown as ErasureService, new DatabaseUrl(URL), config, log);
+const newReplay = (url = URL) =>
+  new ErasureReplay({ replay } as unknown as ErasureService, new DatabaseUrl(url), config, log);
 
 /** Lets the promises of the attempts settle before and after the time passes. */
 async function pass(milliseconds: number): Promise<void> {
@@ -69,6 +69,25 @@ test('a failure after a move is logged, and repeated after 30 seconds until it s
     'erasures not repeated',
   ]);
   provider.onApplicationShutdown();
+});
+
+test('a move within the 30 seconds takes the place of the repetition', async () => {
+  const provider = newReplay();
+  await provider.onModuleInit();
+  replay.mockRejectedValueOnce(new Error('lost'));
+  move();
+  await pass(10_000);
+  move();
+  await pass(60_000);
+  expect(replay).toHaveBeenCalledTimes(3);
+  provider.onApplicationShutdown();
+});
+
+test('the only host of a database never moves', async () => {
+  const provider = newReplay('postgres://mooring@one.example/mooring');
+  await provider.onModuleInit();
+  provider.onApplicationShutdown();
+  expect(replay).toHaveBeenCalledTimes(1);
 });
 
 test('the shutdown ends the repetition', async () => {
