@@ -193,6 +193,7 @@ export const AREAS = {
     ],
     tests: [
       ...tests(
+        'events/facts',
         'faults/clock-jump',
         'retention/file-rewrite',
         'telemetry/fleet',
