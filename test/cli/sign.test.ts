@@ -85,7 +85,9 @@ describe('sign', () => {
     expect(signatures).toHaveLength(2);
     const wrong = await publisher.run([...args, '--json'], { env: WITHOUT_SERVER, fd3: 'wrong horse' });
     expect(wrong).toMatchObject({ code: 1, stdout: '' });
-    expect(wrong.stderr).toBe(`The passphrase does not open ${publisher.file('one.pem')}.\n`);
+    expect(wrong.stderr).toBe(
+      `The passphrase does not open ${publisher.file('one.pem')}, or the file is damaged.\n`,
+    );
     const withoutTerminal = await publisher.run(signArgs('1.0.0', '--first', '--key', 'one.pem'), {
       env: WITHOUT_SERVER,
     });

@@ -98,17 +98,18 @@ async function readPrivateKey(file: string, ask: AskPassphrase): Promise<KeyObje
   const passphrase = isEncrypted ? await ask(`Passphrase of ${file}: `) : undefined;
   const key = openPem(pem, passphrase);
   if (key && isEd25519(key)) return key;
-  if (!key && isEncrypted) throw new CommandError(`The passphrase does not open ${file}.`);
+  if (!key && isEncrypted)
+    throw new CommandError(`The passphrase does not open ${file}, or the file is damaged.`);
   throw new CommandError(`${file} is not an Ed25519 private key in PEM.`);
 }
 
-/** Whether the text of an encrypted key is not whole: then no passphrase is needed to see that it cannot be opened. */
+/** Whether the text of an encrypted key is visibly not whole: then no passphrase is needed to see that it cannot be opened. */
 function isDamaged(pem: string): boolean {
   try {
     createPrivateKey(pem);
   } catch (error) {
-    // The error of a whole key is that a passphrase is missing.
-    return (error as NodeJS.ErrnoException).code === 'ERR_OSSL_UNSUPPORTED';
+    // A whole key gives the error that a passphrase is missing. An unknown error must not prevent the use of a whole key.
+    return /^ERR_OSSL_(UNSUPPORTED|PEM_)/.test((error as NodeJS.ErrnoException).code ?? '');
   }
   return false;
 }

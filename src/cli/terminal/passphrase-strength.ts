@@ -1,7 +1,7 @@
 /** The smallest number of characters of a new passphrase, counted as the sentence `WEAK_PASSPHRASE` says. */
 const MIN_CHARACTERS = 12;
 
-/** The largest number of bytes: Node reads no key with a passphrase of more than 1024, and `openssl -passin` reads 1023 at most. */
+/** The largest number of bytes: Node reads at most 1024 bytes of a passphrase, and `openssl -passin file:` at most 1023. */
 const MAX_BYTES = 1023;
 
 const COMMON_WORDS =
@@ -25,7 +25,7 @@ const MIN_SEQUENCE_CHARACTERS = 4;
 /** The sentence about a passphrase that is refused. */
 export const WEAK_PASSPHRASE = `The passphrase is too weak: it needs at least ${MIN_CHARACTERS} characters. A repeated text counts only once, and a sequence such as 1234 or qwerty or a common word such as password counts as one character.`;
 
-/** The sentence about a passphrase with which no program would open the key. */
+/** The sentence about a passphrase with which some program could not open the key. */
 export const LONG_PASSPHRASE = `The passphrase is too long: it may have at most ${MAX_BYTES} bytes.`;
 
 export const isLongPassphrase = (passphrase: string): boolean => Buffer.byteLength(passphrase) > MAX_BYTES;

@@ -48,7 +48,7 @@ describe('keygen', () => {
     expect(() => statSync(file('weak.pem'))).toThrow('ENOENT');
   });
 
-  test('accepts no passphrase that is so long that neither Mooring nor OpenSSL could open the key', async () => {
+  test('accepts no passphrase that is so long that Mooring or OpenSSL could not open the key', async () => {
     const keygen = (passphrase: string) =>
       publisher.run(['manifest', 'keygen', '--out', 'long.pem', '--passphrase-fd', '3'], {
         env: WITHOUT_SERVER,

@@ -40,7 +40,8 @@ const sign = (fd3: string, ...keys: string[]) =>
     ),
     { env: WITHOUT_SERVER, fd3 },
   );
-const wrongPassphrase = (file: string) => `The passphrase does not open ${publisher.file(file)}.\n`;
+const wrongPassphrase = (file: string) =>
+  `The passphrase does not open ${publisher.file(file)}, or the file is damaged.\n`;
 
 /** A module with which a program writes a line to standard error after it has begun to read standard input, which has no data. */
 const SAYS_WHEN_IT_READS = `
@@ -89,9 +90,14 @@ describe('--passphrase-fd', () => {
 
   test('a file that is not complete is not reported as a wrong passphrase', async () => {
     const pem = readFileSync(publisher.file('one.pem'), 'utf8');
-    const withoutLine = pem.split('\n').toSpliced(2, 1).join('\n');
-    for (const text of [pem.slice(0, pem.length / 2), pem.slice(0, -4), withoutLine]) {
-      writeFileSync(publisher.file('half.pem'), text);
+    const lines = pem.split('\n');
+    for (const damaged of [
+      pem.slice(0, pem.length / 2),
+      pem.slice(0, -4),
+      lines.toSpliced(2, 1).join('\n'),
+      lines.toSpliced(2, 0, '').join('\n'),
+    ]) {
+      writeFileSync(publisher.file('half.pem'), damaged);
       expect(await sign(PASSPHRASE, 'half.pem')).toMatchObject({
         code: 1,
         stdout: '',
