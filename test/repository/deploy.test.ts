@@ -185,16 +185,22 @@ describe('deploy/mooring', () => {
     });
   });
 
-  test('names a settings file that the user of the service cannot read, such as one that root has restored', async () => {
-    const settings = join(temporaryFolder(), 'mooring.env');
+  test('names a settings file, or its folder, that root has restored and the user of the service cannot read', async () => {
+    const folder = temporaryFolder();
+    const settings = join(folder, 'mooring.env');
     writeFileSync(settings, '', { mode: 0 });
     // Root could read the file nevertheless.
     const caller = userInfo().uid === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : [];
-    expect(await installed.run(['status'], { settings, caller })).toMatchObject({
-      code: 2,
-      stdout: '',
-      stderr: `mooring: the user mooring cannot read ${settings}. Give it the file: chown mooring: ${settings}\n`,
-    });
+    const refusal = async (user = 'mooring') =>
+      (await installed.run(['status'], { settings, caller, user })).stderr;
+    const sentence = (path: string) =>
+      `mooring: the user mooring cannot read ${settings}. Give it the files: chown -R mooring: ${path}\n`;
+    expect(await refusal()).toBe(sentence(settings));
+    expect(await refusal('ada')).toMatch(/cannot be read. Run the command with sudo;/);
+    chmodSync(folder, 0);
+    const ofFolder = await refusal();
+    chmodSync(folder, 0o700);
+    expect(ofFolder).toBe(sentence(folder));
   });
 
   test('without a readable settings file, only the commands that need none run', async () => {

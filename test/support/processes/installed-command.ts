@@ -10,8 +10,8 @@ import { temporaryFolder } from '../folders.js';
 interface Options {
   /** The path of the settings file, if it is not the one in `settingsDir`. */
   readonly settings?: string;
-  /** Who calls the command, as far as the command can see: `root`, or the user of the service. */
-  readonly user?: 'root' | 'mooring';
+  /** The name of the user who calls the command, as far as the command can see: by default that of the service. */
+  readonly user?: string;
   /** A program with its arguments, to which the command and its own arguments are added. */
   readonly caller?: readonly string[];
 }
