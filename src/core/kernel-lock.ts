@@ -8,7 +8,7 @@ const heldLocks = new Set<DatabaseSync>();
  * Tries to take an exclusive lock on a file, without waiting, and creates the file if it is missing. The kernel releases the lock
  * when the process ends for any reason, so there are no stale locks. Node has no such lock, so this is the lock of an SQLite file,
  * which stays empty and needs no journal.
- * @throws Error if this process cannot create or write the file, with a `code` such as ENOSPC
+ * @throws Error if this process cannot create, read or write the file, with a `code` such as ENOSPC or EACCES
  * @returns a function that releases the lock; null if another process, or another part of this one, holds it
  */
 export function tryKernelLock(file: string): (() => void) | null {

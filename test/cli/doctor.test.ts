@@ -238,7 +238,7 @@ describe('a wrong setting is one line with the remedy, and the exit code is 2:',
     [
       'PORT in use',
       () => ({ PORT: String(mailServer.port) }),
-      /^Mooring cannot listen on HOST 127\.0\.0\.1, PORT \d+ \(another program uses it\): set another one/,
+      /^Mooring cannot listen on HOST 127\.0\.0\.1, PORT \d+ \(EADDRINUSE\): another program uses the port; set another PORT\.$/,
     ],
     [
       'HOST of another machine',
@@ -248,7 +248,7 @@ describe('a wrong setting is one line with the remedy, and the exit code is 2:',
     [
       'METRICS_PORT in use',
       () => ({ METRICS_PORT: String(mailServer.port) }),
-      /METRICS_PORT \d+ \(another program uses it\)/,
+      /METRICS_PORT \d+ \(EADDRINUSE\): another program uses the port; set another METRICS_PORT\.$/,
     ],
     [
       'METRICS_PORT equal to PORT',

@@ -51,10 +51,7 @@ async function checkPort(setting: string, host: string, port: number, path?: str
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE' && (await isMooringAt(host, port, path)))
       return `${setting} ${port} of ${host} is used: an instance of Mooring answers there, of this or another installation.`;
-    const reason = code === 'EADDRINUSE' ? 'another program uses it' : String(code);
-    throw new ConfigError(
-      `Mooring cannot listen on HOST ${host}, ${setting} ${port} (${reason}): set another one.`,
-    );
+    throw new ConfigError(listenFailure({ host, port, isPortShared: false }, code, setting));
   }
 }
 
