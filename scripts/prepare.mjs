@@ -126,9 +126,9 @@ export function node24() {
 }
 
 /**
- * The flags with which Node runs the service, here and in the Dockerfile. By default on a large machine, V8 uses up to a
- * hundred megabytes for young objects, and for old ones up to four times what is in use. With these limits it collects
- * garbage more often, and the process stays small (docs/decisions/0057).
+ * The flags with which Node runs the service. The Dockerfile and deploy/mooring@.service contain the same flags. By default on a
+ * large machine, V8 uses up to a hundred megabytes for young objects, and for old ones up to four times what is in use. With these
+ * limits it collects garbage more often, and the process stays small (docs/decisions/0057).
  */
 export const SERVICE_FLAGS = ['--max-semi-space-size=8', '--max-old-space-size=512'];
 /** The flag for the modules of dist/. The bundle has maps too, but only the log reads them (src/core/source-frames.ts). */

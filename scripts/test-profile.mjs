@@ -5,7 +5,7 @@ const FILES_SHOWN = 25;
 
 /**
  * @param file lines of JSON, one for each test file and one for PostgreSQL (`test/support/runner/profile.mjs`)
- * @returns two tables: the totals with each kind of work (named in `FileProfile.add`), and the files that took most processor time
+ * @returns two tables: the totals, also of each kind of work (`kind` of `FileProfile.add`), and the files with most processor time
  */
 export function profileTables(file) {
   const lines = readFileSync(file, 'utf8')
@@ -24,7 +24,7 @@ export function profileTables(file) {
   const all = [
     ['all test files', files.length, sum(({ seconds }) => seconds)],
     ['processor time of the workers', '', sum(({ own }) => own)],
-    ['processor time of ended child processes', '', sum(({ children }) => children)],
+    ['processor time of child processes', '', sum(({ children }) => children)],
     ['processor time of PostgreSQL', '', postgres],
     ...[...kinds]
       .toSorted(([, a], [, b]) => b.seconds - a.seconds)

@@ -177,7 +177,7 @@ export function tokenReadings() {
         { claims: { mch, iat: LATEST - 60, exp: LATEST }, offline_until: at(LATEST) },
       ),
       readingCase(
-        "A token of the last minute of the year 9999 is believed under a kid that is not shipped. It gains nothing: the client's time is then at least its iat.",
+        "A token of the last minute of the year 9999 is believed under a kid that is not shipped. It allows a minute at most: the client's time is at least its iat.",
         {
           ...withShippedKey,
           token: withClaims({ iat: LATEST - 60, exp: LATEST }, UNKNOWN),

@@ -67,7 +67,7 @@ export class Config {
   readonly selfReleasesPerYear: number;
   /** Whether a holder receives a mail about each new activation. */
   readonly isNewActivationMailEnabled: boolean;
-  /** The hour (UTC) in which large tables may be rewritten, which locks them. */
+  /** The hour (UTC) in which large tables are rewritten, which locks them. Two days overdue, they are rewritten in any hour. */
   readonly largeTableHour: number;
   /** The largest number of telemetry rows that an instance stores in a day (UTC). */
   readonly telemetryRowsPerDay: number;

@@ -6,7 +6,7 @@
 export const REQUEST_TIMEOUTS_MS = {
   /** The wait for a free connection of the pool, or for a new one. */
   connection: 1_000,
-  /** The same wait of a migration, of the retention, of an erasure or of a command. */
+  /** The same wait of a migration, of the retention, of an erasure, of a command or of a refund that takes long. */
   maintenanceConnection: 5_000,
   /** The wait for the hosts of a database URL with several hosts to say whether they accept writes. */
   hostSearch: 700,

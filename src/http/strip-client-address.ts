@@ -32,9 +32,9 @@ const READ_HEADERS: ReadonlySet<string> = new Set([
 
 /**
  * Hides a client's address from the code that handles requests, so that it cannot be logged or stored
- * (docs/privacy.md#client-address). These listeners run before those of Fastify. Only for the manifest, which
- * `servePrepared` answers before them (docs/decisions/0017), the listener of connections alone runs; `servePrepared` reads no
- * header that may contain an address.
+ * (docs/privacy.md#client-address). These listeners run before those of Fastify. Two kinds of requests are handled before their
+ * headers are removed: GET and HEAD of the manifest (`servePrepared`, docs/decisions/0017), and requests with the method `PRI`
+ * (`handleMalformedRequests`). Neither function reads a header that may contain an address.
  */
 export function stripClientAddress(server: Server): void {
   server.prependListener('connection', hideAddress);
@@ -67,7 +67,7 @@ function hideAddress(socket: Socket): void {
   Object.setPrototypeOf(socket, hidingPrototype);
 }
 
-/** `headersDistinct` has the same headers as `headers`, and nothing reads it. */
+/** Replaces Node's `headersDistinct`, which has all headers too. Nothing reads it, so it is empty. */
 const NO_HEADERS = Object.freeze({});
 
 function removeUnreadHeaders(request: IncomingMessage): void {

@@ -283,7 +283,7 @@ describe('a stop of a version that is not covered', () => {
     expect((await computer.restart({ appVersion: '4.0' })).kind).toBe('running');
   });
 
-  test('that an earlier client stored without the version stops no version: that client was part of another one', async () => {
+  test('that an earlier client stored without the version stops no version: it was part of an earlier version', async () => {
     const computer = await stoppedAtVersion4();
     await computer.client.close();
     await edit(computer, ({ stopped }) => delete stopped!.app_version);

@@ -20,8 +20,8 @@ const HOUR_MS = 3_600_000;
 const LEFT_OUT = [
   ...['license_id'].map((column) => `activation.${column}`),
   ...['actor', 'id', 'license_id'].map((column) => `audit_event.${column}`),
-  // The export has only the waiting request of the holder, and the address of the holder once for all data. `asked_by` and `reason`
-  // are left out. The other columns of a waiting request are null.
+  // The export has only the waiting request of the holder. Its `email` is the address at the top of the export. `asked_by` and
+  // `reason` are left out. The other columns of a waiting request are null.
   ...['asked_by', 'cancelled_at', 'email', 'erased', 'honoured_at', 'reason'].map(
     (column) => `erasure_request.${column}`,
   ),
@@ -406,7 +406,7 @@ describe('POST and DELETE erasure', () => {
     await until(async () => (await mailsOf(email, /^Ihre Daten bei .* wurden gelöscht$/)).length === 1);
   });
 
-  test('the receipt is in the language of the page also if staff make the request due at once', async () => {
+  test('the mail about the completed erasure is in the language of the page also if staff make the request due at once', async () => {
     const { email } = await service.issue({ email: newEmail() });
     const holder = await beginSession(email);
     await holder.call('POST', '/erasure', undefined, { 'accept-language': 'de' });

@@ -12,7 +12,7 @@ export const PUBLIC_URL = 'https://licenses.example.org/shop';
 export interface Job {
   /** The name of its task, without `mail_` if it sends a mail. */
   readonly kind: string;
-  /** The id of the license, activation, request or sign-in code that the mail is about. */
+  /** The id of the row that the mail is about: a license, an activation, a request, a sign-in code or a sign-in link of staff. */
   readonly about: string;
   readonly mail_id: string;
   readonly attempts: number;

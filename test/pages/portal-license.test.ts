@@ -28,7 +28,7 @@ test('the headline and a sentence describe the state of a license', async () => 
   const license = await service.issue({ email: randomEmail() });
   const page = await openByKey(browser, origin, license);
   const release = page.getByRole('button', { name: 'Ask support to release' });
-  const states: readonly [LicenseChange, machines: number, headline: string, sentence: string][] = [
+  const states: readonly [LicenseChange, releasable: number, headline: string, sentence: string][] = [
     [{}, 0, '0 of 1 machines in use', 'Not active anywhere yet.'],
     [{}, 1, '1 of 1 machines in use', 'this one has to be released first'],
     [{}, 1, '1 of 1 machines in use', 'No expiry'],

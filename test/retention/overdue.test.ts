@@ -148,7 +148,7 @@ describe('a retention run that never finishes', () => {
   }
   const START = Date.parse('2026-11-20T13:00:00Z');
   // `mooring status` uses the system clock. When that is long after the time in the tests, it would warn that tables were last
-  // rewritten too long ago, and two years after it also that the row of `fleet_week` is overdue.
+  // rewritten too long ago, and two years after it also that the row of `disableRollUp` in `fleet_week` is overdue.
   beforeEach(() =>
     service.sql('delete from retention_run; delete from file_rewrite; delete from fleet_week'),
   );

@@ -28,6 +28,7 @@ test('the check value of the secret, challenges of passkeys and ids of actors ar
     '200b1b37c5e1bcd1a219f20cd5e2a69ab8ac36e7dc8c8b7133c76b5aab4285be',
   );
   const id = '00000000-0000-7000-8000-000000000001';
+  // The second argument is the id of the staff member who registers a passkey, or null for a sign-in.
   expect(keys.passkeyChallenge(id, 'staff').toString('hex')).toBe(
     '0e8b5bbe5a8b992742d0fff1ba72a9c437b6d80213011d8deb289b4569150c15',
   );

@@ -15,7 +15,10 @@ const READY_TIMEOUT_SECONDS = 5 * 60;
 /** The time that a server has to exit after a signal, before a stronger signal is sent. */
 const SIGNAL_TIMEOUT_SECONDS = 8;
 
-/** Returns the settings of an embedded server. A server that a crashed process left is taken over only if it has these settings. */
+/**
+ * Returns the settings of an embedded server. A server that a crashed process left is taken over only if it has these settings.
+ * @param durable false only in tests, where data may be lost if the machine crashes
+ */
 export function serverSettings(durable: boolean): Record<string, string> {
   return {
     listen_addresses: '127.0.0.1',

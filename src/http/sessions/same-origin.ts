@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
 import { problem } from '../problems/problem.js';
 
-/** Marks a route for which the guard reads no session, such as a sign-in. */
+/** Marks a route for which `HolderGuard` or `StaffGuard` reads no session, such as a sign-in. */
 export const SessionIgnored = Reflector.createDecorator<object>();
 
 /**

@@ -47,7 +47,7 @@ export class FileProfile {
       path: this.#path,
       seconds: (performance.now() - this.#began) / 1000,
       own: cpu.own - this.#cpuBefore.own,
-      // The time of a browser that has ended is not known.
+      // The time of a killed browser's own child processes is lost at its end, so the difference could be negative.
       children: Math.max(0, cpu.children - this.#cpuBefore.children),
       rss: process.memoryUsage.rss(),
       kinds: Object.fromEntries(this.#kinds),

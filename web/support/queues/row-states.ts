@@ -54,6 +54,6 @@ export function useOnDecided(load: (ids: readonly string[]) => Promise<unknown>)
   });
 }
 
-/** Loads the data of the open views again, after decisions were carried out. */
+/** Loads the data of the open views again, after decisions that succeeded or got no answer (`useOnDecided`). */
 export const reloadViews = (ids: readonly string[]) =>
   Promise.all([...decidedListeners].map((load) => load(ids)));

@@ -24,8 +24,8 @@ export const RELEASE_BUGS: readonly PlantedBug[] = [
     seed: 3,
     shape: { ...ONE_CLIENT, isSold: true, kinds: { refunded: 3, release: 10, erase: 0 } },
     plant: (planting) =>
-      planting.intercept(END_ACTIVATIONS, async ({ text, values, run }) =>
-        values.includes('released') ? run(replacePart(text, / and "ended_at" is null/i, '')) : run(),
+      planting.intercept(END_ACTIVATIONS, async ({ text, run }) =>
+        run(replacePart(text, / and "ended_at" is null/i, '')),
       ),
   },
   {
@@ -34,8 +34,8 @@ export const RELEASE_BUGS: readonly PlantedBug[] = [
     shape: { ...ONE_CLIENT, kinds: RELEASES },
     plant: (planting) => {
       const released = new WeakSet<object>();
-      planting.intercept(END_ACTIVATIONS, async ({ values, connection, run }) => {
-        if (values.includes('released')) released.add(connection);
+      planting.intercept(END_ACTIVATIONS, async ({ connection, run }) => {
+        released.add(connection);
         return run();
       });
       planting.intercept(COMMIT, async ({ connection, run }) =>
@@ -48,8 +48,7 @@ export const RELEASE_BUGS: readonly PlantedBug[] = [
     seed: 6,
     shape: { ...ONE_CLIENT, kinds: RELEASES },
     plant: (planting) =>
-      planting.intercept(END_ACTIVATIONS, async ({ text, values, run }) => {
-        if (!values.includes('released')) return run();
+      planting.intercept(END_ACTIVATIONS, async ({ text, run }) => {
         const ofLicense = '"license_id" = (select license_id from activation where id =';
         return run(
           replacePart(replacePart(text, /"id" =/i, ofLicense), / and "ended_at"/i, ') and "ended_at"'),
@@ -90,6 +89,7 @@ export const RELEASE_BUGS: readonly PlantedBug[] = [
       planting.intercept(END_ACTIVATIONS, async ({ values, run }) =>
         run(
           undefined,
+          // The one boolean among the values is `released_by_holder`.
           values.map((value) => (value === true ? false : value)),
         ),
       ),
