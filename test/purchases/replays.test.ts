@@ -183,6 +183,7 @@ test('a dispute and a refund of a purchase that the database lost apply to the l
   await sendReport(service, 'lost-refund', 'refunded');
   expect((await service.heartbeat(token)).json.code).toBe('license_refunded');
   expect(await readPurchase(service, 'lost-refund')).toMatchObject({ license_id: imported, paid: false });
+  await expectNoChange(async () => void (await sendReport(service, 'lost-refund', 'refunded')));
   // The report of the payment may still arrive.
   const licenses = await service.sql('select id from license order by id');
   expect((await sendReport(service, 'lost-refund', 'paid')).status).toBe(204);
