@@ -27,6 +27,7 @@ import {
   expectExactTime,
   expectFocus,
   expectAnnounced,
+  nextFrame,
   expectToast,
   tabTo,
   expectText,
@@ -141,7 +142,22 @@ test('going back from a license leads to the row that opened it: in the queue, t
   await expectFocus(row(page, 'Back Two'));
   await page.keyboard.press('k');
   await expectFocus(row(page, 'Back One'));
+  await page.reload();
+  await button(page, 'Later').click();
+  await row(page, 'Back Two').waitFor();
+  await expectFocus(title(page, 'Release requests'));
 
+  // The filters of the audit trail load after its entries, which are hidden until then.
+  let entries = Promise.withResolvers<void>();
+  await page.route('**/support/api/audit?*', async (route) => {
+    await route.fulfill({ response: await route.fetch() });
+    entries.resolve();
+  });
+  await page.route('**/support/api/audit/filters', async (route) => {
+    await entries.promise;
+    await nextFrame(page);
+    await route.continue();
+  });
   for (const [hash, rows] of [
     [`#holder/${license_id}`, page.getByRole('table', { name: '2 licenses' }).locator('tbody > tr')],
     ['#audit', page.getByRole('main').locator('tbody > tr:has(a)')],
@@ -149,6 +165,7 @@ test('going back from a license leads to the row that opened it: in the queue, t
     await page.goto(`/support/${hash}`);
     await rows.nth(1).getByRole('link').click();
     await title(page, /^License ending in/).waitFor();
+    entries = Promise.withResolvers<void>();
     await page.goBack();
     await expectFocus(rows.nth(1));
     // Another way to the same view begins at its heading.

@@ -23,9 +23,12 @@ export function AuditView({ query }: { query: string }) {
       <Loaded load={filters} loadingText={texts.waitingForFilters}>
         {(choices) => <AuditFilterForm query={query} choices={choices} />}
       </Loaded>
-      <Loaded load={page} loadingText={texts.waiting}>
-        {(answer) => <AuditPage key={query} query={query} parameters={parameters} {...answer} />}
-      </Loaded>
+      {/* While the filters load, the rows would be hidden, and a hidden row cannot get the focus. */}
+      {(filters.data ?? filters.error) !== undefined && (
+        <Loaded load={page} loadingText={texts.waiting}>
+          {(answer) => <AuditPage key={query} query={query} parameters={parameters} {...answer} />}
+        </Loaded>
+      )}
     </div>
   );
 }

@@ -37,7 +37,7 @@ export const rowId = (id: string) => `row-${id}`;
  */
 export function Table<Row>({ caption, columns, rows, idOf, changed = [], hasRowShortcuts }: Props<Row>) {
   useLayoutEffect(() => {
-    if (hasRowShortcuts) moveFocus(document.getElementById(leftRow()));
+    if (hasRowShortcuts) returnToLeftRow();
   }, []);
   return (
     <StackedTable
@@ -70,7 +70,13 @@ function noteLeftRow({ target, currentTarget }: MouseEvent & { readonly currentT
   if ((target as Element).closest('a')) history.replaceState({ row: currentTarget.id }, '');
 }
 
-const leftRow = () => (history.state as { readonly row?: string } | null)?.row ?? '';
+/** Moves the focus to the noted row, once, unless a control is in use already. */
+function returnToLeftRow(): void {
+  const { row } = (history.state ?? {}) as { readonly row?: string };
+  if (row === undefined || !document.activeElement?.matches('h1, body')) return;
+  moveFocus(document.getElementById(row));
+  history.replaceState(null, '');
+}
 
 function cellOf<Row>({ name, cell, isRowHeader, rowName, isNumber, hidesName }: Column<Row>, row: Row) {
   const inner = (
