@@ -122,7 +122,7 @@ export function ConfirmDialog<Name extends string = never>(props: ConfirmDialogP
           <Button type="submit" kind={isDanger ? 'danger' : 'primary'}>
             {submit}
           </Button>
-          {/* Without fields, the focus starts on the button that changes nothing. */}
+          {/* Without fields, the focus starts on the button that changes nothing, unless it is out of sight. */}
           <Button autofocus={fields.length === 0} onClick={onClose}>
             {cancel}
           </Button>

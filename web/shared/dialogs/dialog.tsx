@@ -48,13 +48,8 @@ export function Dialog({ title, children, onClose, warning = false }: Props) {
   }, []);
   useLayoutEffect(() => {
     const dialog = element.current!;
-    dialog.showModal();
+    show(dialog);
     placeToasts();
-    // In a dialog that is higher than the window, the focus on a button at its end has scrolled the title out of sight.
-    if (dialog.scrollTop > 0) {
-      moveFocus(dialog.querySelector('h2'));
-      dialog.scrollTop = 0;
-    }
     return () => {
       dialog.close();
       placeToasts();
@@ -78,7 +73,7 @@ export function Dialog({ title, children, onClose, warning = false }: Props) {
         // Without an element the dialog is no longer rendered, so it may close.
         if (!element.current) return;
         closeOrWarn();
-        queueMicrotask(() => element.current?.open === false && element.current.showModal());
+        queueMicrotask(() => element.current?.open === false && show(element.current));
       }}
     >
       <h2 id={id}>{title}</h2>
@@ -91,6 +86,14 @@ export function Dialog({ title, children, onClose, warning = false }: Props) {
       <div class="announcer unseen" role="status" />
     </dialog>
   );
+}
+
+/** Opens a dialog. If it is higher than the window, the focus on a control at its end would scroll its title out of sight. */
+function show(dialog: HTMLDialogElement): void {
+  dialog.showModal();
+  if (dialog.scrollTop === 0) return;
+  moveFocus(dialog.querySelector('h2'));
+  dialog.scrollTop = 0;
 }
 
 /** Ignores the second click of a double click: the first one may have opened the dialog, with a button at the same place. */
