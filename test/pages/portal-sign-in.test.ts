@@ -126,7 +126,7 @@ test('an address without a license gets the same response as one with a license,
   expect(await email(page).inputValue()).toBe('unknown@example.com');
 });
 
-test('after ten codes in a day the page says that the next one can be requested tomorrow', async () => {
+test('after ten codes in a day the page says when the next one can be requested', async () => {
   const page = await open();
   const request = { data: { email: 'often@example.com' }, headers: { origin } };
   for (let codes = 0; codes < 10; codes += 1) {
@@ -137,7 +137,7 @@ test('after ten codes in a day the page says that the next one can be requested 
   await expectFocus(email(page));
   await email(page).fill('often@example.com');
   await press(page, 'Mail me a code');
-  await expectText(page.getByRole('alert'), 'Too many attempts. Try again tomorrow.');
+  await expectText(page.getByRole('alert'), 'Too many attempts. Try again in 24 hours.');
 });
 
 test('the page names the address of a mailed code with its domain in Unicode, which the browser converts to ASCII', async () => {

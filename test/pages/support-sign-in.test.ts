@@ -124,6 +124,21 @@ test('a staff member who has no passkey in this browser, or cancels, gets a mess
   await title(page, SEARCH_TITLE).waitFor();
 });
 
+test('after too many wrong passkeys the page says when the next attempt is possible', async () => {
+  const page = await browser.openPage(origin);
+  await addAuthenticator(page);
+  await page.goto('/support/');
+  await page.route('**/support/api/session/options', (route) =>
+    route.fulfill({
+      status: 429,
+      json: { code: 'too_many_requests' },
+      contentType: 'application/problem+json',
+    }),
+  );
+  await button(page, 'Sign in with a passkey').click();
+  await expectText(page.getByRole('alert'), 'Too many attempts. Try again in 15 minutes.');
+});
+
 test('in a browser without passkeys the page says so', async () => {
   const page = await browser.openPage(origin);
   await page.addInitScript('delete window.PublicKeyCredential');

@@ -9,7 +9,7 @@ import { Places } from './places.js';
 import { hasPlaceForWaitingMachine } from './release-link.js';
 import { messages } from './messages.js';
 
-/** Of more keys, the headline lists only the first. The section of each license says whether it has a free place. */
+/** Of more keys, the sentence below the headline names only the first. The section of each license shows its free places. */
 const MAX_HINTS = 5;
 
 /**

@@ -41,7 +41,7 @@ export const messages = {
       'The license was issued already, with what you typed first. Put that back to see its key, or find the license by its e-mail address and change it.',
     crash_group_changed:
       'The state of this crash group was changed after it was shown to you, so nothing was done. Close this to see it as it is now.',
-    too_many_requests: 'There were too many attempts. Try again in 15 minutes.',
+    too_many_requests: 'Too many attempts. Try again in 15 minutes.',
     last_admin: 'This is the last admin. Make someone else an admin first.',
     has_passkey: 'This person has a passkey already, so no link is mailed. The command line can print one.',
     cross_origin:
