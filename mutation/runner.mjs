@@ -172,9 +172,10 @@ class MooringTestRunner {
     if (!failed) return { status: MutantRunStatus.Survived, nrOfTests };
     if (TEST_TIMED_OUT.test(failed.failure)) {
       await this.#replace();
+      // Another file may detect the next mutant at once.
+      if (this.#lastKillers.get(source) === failed.path) this.#lastKillers.delete(source);
       return { status: MutantRunStatus.Timeout, reason: failed.failure };
     }
-    // A file whose test timed out does not run first: a faster one may detect the next mutant at once.
     this.#lastKillers.set(source, failed.path);
     const killer = failed.tests.find(({ failure }) => failure !== undefined);
     const killedBy = [killer?.id ?? `${failed.path}#load`];
