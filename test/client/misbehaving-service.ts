@@ -70,10 +70,10 @@ export class MisbehavingService {
   /** Listens on a free port of the loopback address. @param trueTime returns milliseconds since 1970 */
   static async start(trueTime: () => number): Promise<MisbehavingService> {
     const service = new MisbehavingService(trueTime);
-    // The port is below the range of ephemeral ports, so that no other process gets it while `refuse` has closed it.
+    // The port is between those of the Jest workers and the ephemeral ports: no process gets it while `refuse` has closed it.
     for (;;) {
       try {
-        await service.#listen(20_000 + Math.floor(Math.random() * 10_000));
+        await service.#listen(22_000 + Math.floor(Math.random() * 8_000));
         return service;
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;

@@ -4,6 +4,7 @@ import { startRecording, stopRecording } from '../../src/events/event-recording.
 import { listEvents, resendEvents } from '../../src/events/event-selection.js';
 import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
 import { OpenTransaction } from '../support/open-transaction.js';
+import { waitingLocks } from '../support/tables.js';
 import { until } from '../support/until.js';
 
 /** What `mooring events` does in its own process. Without EVENTS_URL, no instance sends the events of these tests. */
@@ -20,8 +21,7 @@ test('the recording begins when a pause of the writers gives the lock, and write
   const started = startRecording(dataSource, now);
   await writer.untilWaiting(started);
   // The statement ends its wait, and is repeated after a pause.
-  const waiting = `select from pg_locks where not granted and relation = 'license'::regclass`;
-  await until(async () => (await service.sql(waiting)).length === 0);
+  await until(async () => (await service.sql(waitingLocks('license'))).length === 0);
   await writer.commit();
   await started;
   expect(await recordedSince()).toEqual([{ since: now }]);

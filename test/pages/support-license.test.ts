@@ -894,7 +894,6 @@ test('an imported license explains that its key cannot be mailed, also to a refu
   expect(await button(page, 'New key …').count()).toBe(1);
 });
 
-/** Opens the dialog that changes a license, for an admin. */
 /** Whether the field of a choice is as wide as its longest option needs. */
 const fitsOptions = (choice: Locator) =>
   choice.evaluate((element) => {
@@ -905,6 +904,7 @@ const fitsOptions = (choice: Locator) =>
     return needed <= width;
   });
 
+/** Opens the dialog that changes a license, for an admin. */
 async function openChangeDialog(email: string, machinesAllowed = 1) {
   const license = await issueLicense(email, machinesAllowed);
   const page = await openAs(browser, origin, service, 'admin', `#license/${license.license_id}`);
