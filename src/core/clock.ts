@@ -6,8 +6,8 @@ interface Offset {
 }
 
 /**
- * The source of the current time for all rules and stored data. Tests replace it. It has no decorator of NestJS, because the
- * command line for publishers contains this file.
+ * The source of the current time for rules and stored data, except in a few SQL statements that use the clock of the database.
+ * Tests replace it. It has no decorator of NestJS, because the command line for publishers contains this file.
  */
 export class Clock {
   /** The accepted offset of the wall clock from the monotonic clock. */

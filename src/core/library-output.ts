@@ -41,5 +41,5 @@ export class LibraryOutput {
   }
 }
 
-/** The methods of a console that print. */
+/** The methods of a console that `capture` replaces. */
 const METHODS = ['debug', 'error', 'info', 'log', 'trace', 'warn'] as const;

@@ -318,7 +318,7 @@ export class ErasureService {
     await this.complete(manager, id, email, rowIds, now);
     if (audit)
       await recordAudit(manager, audit, { action: 'erasure.run', change: { erasure_id: id }, at: now });
-    // This is the last step before the commit: if the file cannot be written, the transaction is rolled back and tried again.
+    // This is the last write before the commit: if the file cannot be written, the transaction is rolled back and tried again.
     const { licenses: license, purchases: purchase } = rowIds;
     await this.records.recordErased(manager, { id, email, at: now }, { license, purchase });
   }

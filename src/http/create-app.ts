@@ -51,7 +51,7 @@ export async function createApp(
     forceCloseConnections: 'idle',
     // During the shutdown, a request on an open connection is still answered; then the connection is closed.
     return503OnClosing: false,
-    // `handleMalformedRequests` answers requests without the header `host`, with a problem.
+    // `handleMalformedRequests` answers HTTP/1.1 requests without the header `host`, with a problem.
     http: { requireHostHeader: false },
     // A request whose URL cannot be parsed reaches no hook, so it is answered and logged here.
     frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {

@@ -32,9 +32,10 @@ const READ_HEADERS: ReadonlySet<string> = new Set([
 
 /**
  * Hides a client's address from the code that handles requests, so that it cannot be logged or stored
- * (docs/privacy.md#client-address). These listeners run before those of Fastify. Two kinds of requests are handled before their
- * headers are removed: GET and HEAD of the manifest (`servePrepared`, docs/decisions/0017), and requests with the method `PRI`
- * (`handleMalformedRequests`). Neither function reads a header that may contain an address.
+ * (docs/privacy.md#client-address). These listeners run before those of Fastify. Three kinds of requests are handled before
+ * their headers are removed: GET and HEAD of the manifest (`servePrepared`, docs/decisions/0017), requests with the method `PRI`
+ * (`handleMalformedRequests`), and heartbeats that are refused before Node parses them (`refuseEarly`). None of these functions
+ * uses a header that may contain an address.
  */
 export function stripClientAddress(server: Server): void {
   server.prependListener('connection', hideAddress);

@@ -64,8 +64,8 @@ function planOfKnownLicense(
  *   linked to it: it gets the previous key of the row;
  * - those with a previous key, which were imported from other rows of the transaction. The row is then a further license.
  *
- * If all licenses have other addresses, the row is refused: the transaction may be one of another shop, whose refund must not end
- * the license of the row.
+ * The row is refused if the license without a previous key has another address, or, without such a license, if all licenses have
+ * other addresses: the transaction may be one of another shop, whose refund must not end the license of the row.
  * @returns undefined if the row is a new license of the transaction
  */
 function planOfSoldLicense(license: DerivedLicense, { paid, licenses }: KnownPurchase): RowPlan | undefined {

@@ -110,7 +110,7 @@ export async function acceptSecret(
 
 /**
  * Returns the share of the licenses with the highest ids whose keys these settings derive; 1 if there is no license. Ids are not in
- * the order of issue, because the ids of purchased and imported licenses are derived. A database of an earlier version has
+ * the order of issue, because many ids are derived, such as those of purchased licenses. A database of an earlier version has
  * licenses, and no check value or no prefix. Then the settings must derive the key of at least one of these licenses, and for the
  * prefix, of most. They do not derive keys that licenses were imported with.
  */

@@ -124,7 +124,7 @@ export const createRetentionPolicy = ({
     table: 'graphile_worker._private_jobs',
     description: 'Mails and other jobs that failed permanently',
     period: 'at most 3 days after the last attempt',
-    // The last failed attempt set `run_at` to a time up to six hours later. `created_at` does not show how old the failure is: the
+    // The last failed attempt set `run_at` to a time about six hours later. `created_at` does not show how old the failure is: the
     // mails of a large import wait for days before their first attempt. A job that will be attempted has no period, and so no day
     // on the public privacy page: a mail with a code that is being sent would show that an address has a license.
     keptFrom: 'case when attempts >= max_attempts and locked_at is null then run_at end',

@@ -4,7 +4,7 @@ const MAX_DECODINGS = 5;
 const PLAIN_TEXT = /^[^%&=\P{ASCII}]*$/u;
 /** Digits without an ASCII form in NFKC, bytes that are not UTF-8, and HTML entities that are not in `ENTITIES`. */
 const UNREADABLE = /(?!\d)\p{N}|\uFFFD|&[a-z][a-z0-9]{1,30};/iu;
-/** Quoted-printable bytes with hex digits in capitals: printable ASCII, or the UTF-8 of one other character. */
+/** Quoted-printable bytes with hex digits in capitals: ASCII from 0x20 to 0x7F, or the UTF-8 of one other character. */
 const QUOTED_PRINTABLE = /=[2-7][0-9A-F]|=[C-F][0-9A-F](?:=[89AB][0-9A-F]){1,3}/g;
 
 const ENTITIES: Readonly<Record<string, string>> = {

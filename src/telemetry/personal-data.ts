@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { decodedFormsOf } from './decoded-forms.js';
 
-/** MAC addresses with separators between bytes, or between groups of four digits. Groups of four must have a decimal digit. */
+/** MAC addresses with separators between bytes, or between groups of four digits if a digit of the address is decimal. */
 const MAC_ADDRESSES = [
   /(?<![0-9a-f])[0-9a-f]{1,2}([:-][0-9a-f]{1,2}){5}|[0-9a-f]{2}([ ._:-][0-9a-f]{2}){5}/i,
   /(?<![0-9a-f])(?=[a-f.:-]*\d)[0-9a-f]{4}([.:-][0-9a-f]{4}){2}(?![0-9a-f])/i,

@@ -70,7 +70,7 @@ describe('sign', () => {
     const otherDatabase = await createDatabase();
     const env = { DATABASE_URL: otherDatabase.url };
     await publisher.publish('first.json', { env });
-    // A blank PUBLIC_URL counts as unset. The database is read before the default address, at which a service answers here.
+    // A blank PUBLIC_URL counts as unset. The default address, at which a service answers here, is never used.
     const { port: PORT } = new URL(server.url);
     for (const PUBLIC_URL of [UNREACHABLE_URL, ' ', undefined]) {
       const fromDatabase = await publisher.run(args, { env: { ...env, PORT, PUBLIC_URL } });

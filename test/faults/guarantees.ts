@@ -112,7 +112,7 @@ async function expectNothingLost(client: pg.Client, answers: readonly RecordedAn
 
   const stored = answers.filter(({ json }) => json?.telemetry?.stored === true);
   expect(stored.length).toBeGreaterThan(0);
-  // Each heartbeat of the load has its own `uptime_hours`, which identifies its row.
+  // Each heartbeat with telemetry has its own `uptime_hours`, which identifies its row.
   const { rows: counted } = await client.query<{ uptime_hours: number; rows: number }>(
     `select uptime_hours, count(*)::int as rows from ${STORED_TELEMETRY} group by 1`,
   );

@@ -197,7 +197,7 @@ export class FaultedService {
   startLoad(): Load<RecordedAnswer> {
     const { activate, contend, heartbeat, telemetry, search } = this;
     const kinds = [activate, contend, heartbeat, telemetry, search];
-    // These responses wait for no database. Without a longer pause, most calls during an outage would be of these kinds.
+    // These calls succeed without the database. Without a longer pause, most calls during an outage would be of these kinds.
     const others = [this.manifest, this.live, this.ready].map((send) => async () => {
       await pause(OTHER_CALLS_PAUSE_MS);
       return send();

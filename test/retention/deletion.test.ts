@@ -145,7 +145,7 @@ const KEPT: [what: string, table: string, values: () => Values][] = [
 
 describe('in runs from the earliest time to the latest,', () => {
   const TIMES = [...new Set(DELETED.flatMap(({ keptAt, deletedAt }) => [keptAt, deletedAt]))].toSorted();
-  /** By the time of each run: what the run deleted, and the rows of the table above that exist after it. */
+  /** By the time of each run: what the run deleted, and the rows of `DELETED` and `KEPT` that exist after it. */
   const runs = new Map<string, { deleted: RetentionReport['deleted']; rows: Set<Values> }>();
   const rowOf = new Map<string, Values>();
 

@@ -7,7 +7,7 @@ import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
 import { expectFailures } from '../support/tables.js';
 import { signInStaff } from './harness.js';
 
-/** The number of entries in a response. */
+/** The largest number of entries in a response. */
 const PAGE_SIZE = 50;
 
 interface Event {

@@ -8,7 +8,7 @@ import { csvRows } from './csv-rows.js';
 import { jsonDocuments } from './json-documents.js';
 import { jsonRows } from './json-rows.js';
 
-/** The largest row of an export. It has many more columns than a file of license keys, and may have comments of buyers. */
+/** The largest row of a CSV export. It has many more columns than a file of license keys, and may have comments of buyers. */
 const MAX_ROW_BYTES = 262_144;
 
 /** A row of an export. If it is refused, `content` is written to the file of the refused rows. */

@@ -1,9 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 
-/** The servers whose requests are all answered by the framework. */
+/** The servers whose parsed requests are all answered by the framework. */
 const frameworkOnly = new WeakSet<Server>();
 
-/** Lets the framework answer all requests from now on: it closes the connection after each response of the shutdown. */
+/** Lets the framework answer all parsed requests from now on: it closes the connection after each response of the shutdown. */
 export function stopAnsweringFirst(server: Server): void {
   frameworkOnly.add(server);
 }

@@ -98,7 +98,10 @@ export class RateLimit {
     return window;
   }
 
-  /** Drops one key: the oldest of those with the fewest attempts. @returns false if all keys have reached the limit */
+  /**
+   * Drops one key: of the keys with the fewest attempts, the one that has had this number of attempts for the longest time.
+   * @returns false if all keys have reached the limit
+   */
   #dropKeyWithFewestAttempts(): boolean {
     const keys = this.#byAttempts.slice(0, this.maxAttempts).find(({ size }) => size > 0);
     if (!keys) return false;

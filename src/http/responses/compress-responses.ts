@@ -24,8 +24,9 @@ const COMPRESSED_ROUTES =
 const SHARED_TEXT_ROUTES = /^\/(languages|brand$)/;
 
 /**
- * Compresses the responses of COMPRESSED_ROUTES, none of which contains a secret (docs/decisions/0039). Most other responses are
- * short. Some contain a token: the length of a compressed response that also contains text of an attacker could reveal the token.
+ * Compresses the responses of COMPRESSED_ROUTES, none of which contains a secret (docs/decisions/0039). A stream is not compressed,
+ * such as the export of the audit trail. Most responses of other routes are short. Some contain a token: the length of a compressed
+ * response that also contains text of an attacker could reveal the token.
  */
 export function compressResponses(fastify: FastifyInstance): void {
   // The hook is added to these routes only, so that it does not run for other requests, such as heartbeats.

@@ -10,7 +10,7 @@ export const problemHeaders = (refusal: Problem, body: string) => ({
   'content-length': Buffer.byteLength(body),
 });
 
-/** Returns the complete text of the response to a request that Node has not parsed, with the header `connection: close`. */
+/** Returns the complete text of a response that is written to the socket itself, with the header `connection: close`. */
 export function problemBytes(refusal: Problem, body: string): string {
   const headers = { ...problemHeaders(refusal, body), date: new Date().toUTCString(), connection: 'close' };
   let head = `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n`;

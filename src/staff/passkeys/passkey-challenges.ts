@@ -66,7 +66,7 @@ export class PasskeyChallenges {
 
 /**
  * Reads the milliseconds since 1970 in the first 48 bits of a UUID of version 7 (RFC 9562, section 5.7): `parseInt` stops at its
- * second hyphen. NaN if the id does not begin with a digit.
+ * second hyphen. NaN if the id does not begin with hexadecimal digits.
  */
 const creationTime = (id: string) => parseInt(id.replace('-', ''), 16);
 
