@@ -26,7 +26,7 @@ export const timeOfReturn = (time: string, now: string) =>
   `case when ${isAheadOfBothClocks(time, now)} then '-infinity' else ${time} end`;
 
 /** `timeOfReturn` of a license (alias `l`): the time since which it has its present address. */
-export const licenseTimeOfReturn = (now: string) =>
+export const licenseAddressSince = (now: string) =>
   timeOfReturn('coalesce(l.email_since, l.created_at)', now);
 
 /**
@@ -61,7 +61,7 @@ export async function lockPersonalData(manager: EntityManager, email: string, at
     const linked = await queryIds(
       manager,
       `select id from license l where email = $1 and purchase_id is not null and purchase_id <> all($2)
-         and ${licenseTimeOfReturn('$3')} < $3`,
+         and ${licenseAddressSince('$3')} < $3`,
       [email, purchases, at],
     );
     if (linked.length > 0) continue;

@@ -1,7 +1,7 @@
 import { EntityManager } from 'typeorm';
 import { DAY_MS } from '../core/clock.js';
 import { execute, queryIds, queryRows } from '../database/sql.js';
-import { deleteAddressData, licenseTimeOfReturn, timeOfReturn } from './erase.js';
+import { deleteAddressData, licenseAddressSince, timeOfReturn } from './erase.js';
 import { toRequestIds, type ErasedIds } from './erased-ids.js';
 import { removeLicenseAddresses } from './restored-data.js';
 
@@ -81,7 +81,7 @@ export async function clearErasedAddress(
   // A license that got the address later belongs to a customer who returned after the erasure.
   const licenses = await queryIds(
     manager,
-    `select id from license l where email = $1 and ${licenseTimeOfReturn('$3')} < $2 for update`,
+    `select id from license l where email = $1 and ${licenseAddressSince('$3')} < $2 for update`,
     [email, at, now],
   );
   await removeLicenseAddresses(manager, licenses, now);

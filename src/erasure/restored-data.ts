@@ -1,6 +1,6 @@
 import { EntityManager } from 'typeorm';
 import { execute, queryIds, queryRows } from '../database/sql.js';
-import { deleteAddressData, erasePersonalData, licenseTimeOfReturn, type RowIds } from './erase.js';
+import { deleteAddressData, erasePersonalData, licenseAddressSince, type RowIds } from './erase.js';
 import { blocksById, isAboutAddress, toRequestIds, type ErasedIds } from './erased-ids.js';
 
 /**
@@ -22,7 +22,7 @@ export async function reapplyErasures(
   const licenses = await queryRows<RestoredRow>(
     manager,
     `select l.id, l.email from unnest($1::uuid[], $2::timestamptz[]) as erased (id, at) join license l on l.id = erased.id
-     where coalesce(${licenseTimeOfReturn('$3')} <= erased.at, true) and (l.email is not null or exists
+     where coalesce(${licenseAddressSince('$3')} <= erased.at, true) and (l.email is not null or exists
        (select 1 from activation where license_id = l.id and (machine_id is not null or hostname_hint is not null)))
      for update of l`,
     [erasedLicenses.map(toId), erasedLicenses.map((license) => license.at), at],
@@ -46,8 +46,8 @@ export async function reapplyErasures(
  * Locks the purchases that contain erased personal data again: the erased address, or another address that is older than the
  * erasure, because that may be an earlier address of the erased person. Two things show that another address is newer: this
  * database knows the erasure (`isKnown`), which had emptied the row, so the address was written afterwards; or a license of the
- * purchase got the address after the erasure. A newer address belongs to another holder: a license import may store one
- * (`wasErasedFor` is false for it).
+ * purchase got the address after the erasure. A newer address belongs to another holder. A license import may store one: if the
+ * tombstone file names only the purchase, the import refuses only the erased address (`ErasureService.wasErasedFor`).
  */
 async function lockRestoredPurchases(
   manager: EntityManager,
@@ -59,7 +59,7 @@ async function lockRestoredPurchases(
   const blocks = blocksById(erased, ({ purchase }) => purchase);
   const purchases = await queryRows<RestoredRow & { email: string; license_since: Date | null }>(
     manager,
-    `select id, email, (select max(${licenseTimeOfReturn('$2')}) from license l
+    `select id, email, (select max(${licenseAddressSince('$2')}) from license l
        where l.purchase_id = p.id and l.email = p.email) as license_since
      from purchase p where id = any($1) and email is not null for update`,
     [[...blocks.keys()], now],
