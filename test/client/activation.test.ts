@@ -423,7 +423,7 @@ describe('after a stop', () => {
     ['machine_limit_reached', 'Retry', (computer: Computer) => computer.client.heartbeatNow()],
     ['machine_limit_reached', 'a restart', (computer: Computer) => computer.restart()],
   ])(
-    'of an activation that was refused with %s, %s obeys the action reactivate, because no heartbeat could end this stop',
+    'because an activation was refused with %s, %s obeys the action reactivate: no heartbeat could end this stop',
     async (code, _how, tryAgain) => {
       const computer = await Computer.activated();
       computer.service.answer['/v1/heartbeat'] = () => problem(403, 'token_invalid', 'reactivate');

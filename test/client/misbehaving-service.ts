@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { ClientAction } from '../../client/src/client.js';
 import { Exchange } from './exchange.js';
 import type { Fault } from './faults.js';
+import { freePort } from '../support/processes/server-process.js';
 import { machineDigest } from '../../client/src/license-token.js';
 import { at, DAY, MACHINE_ID } from './harness.js';
 import { makeKey, manifest } from './publisher.js';
@@ -70,15 +71,9 @@ export class MisbehavingService {
   /** Listens on a free port of the loopback address. @param trueTime returns milliseconds since 1970 */
   static async start(trueTime: () => number): Promise<MisbehavingService> {
     const service = new MisbehavingService(trueTime);
-    // The port is between those of the Jest workers and the ephemeral ports: no process gets it while `refuse` has closed it.
-    for (;;) {
-      try {
-        await service.#listen(22_000 + Math.floor(Math.random() * 8_000));
-        return service;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-      }
-    }
+    // No other test of this run gets this port while `refuse` has closed it.
+    await service.#listen(await freePort());
+    return service;
   }
 
   get url(): string {

@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { startRecording, stopRecording } from '../../src/events/event-recording.js';
-import { listEvents, resendEvents } from '../../src/events/event-selection.js';
+import { listEvents, resendEvents, type EventSelection } from '../../src/events/event-selection.js';
 import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
 import { OpenTransaction } from '../support/open-transaction.js';
 import { waitingLocks } from '../support/tables.js';
 import { until } from '../support/until.js';
 
-/** What `mooring events` does in its own process. Without EVENTS_URL, no instance sends the events of these tests. */
+// These tests call the functions of `mooring events` in this process. Without EVENTS_URL, no instance sends the events.
 
 const LATER = new Date('2026-11-21T13:00:00Z');
 const service = await Service.start();
@@ -34,7 +34,7 @@ test('a later start changes nothing, and waits for no writer', async () => {
   expect(await recordedSince()).toEqual([{ since: now }]);
 });
 
-test('events are listed newest first, with the next attempt of those that wait', async () => {
+test('events are listed newest first, and a waiting event with the time of its next attempt', async () => {
   const [one, two, three] = [await service.issue(), await service.issue(), await service.issue()];
   const change = (assignments: string, { license_id }: { license_id: string }) =>
     service.sql(`update outgoing_event set ${assignments} where license_id = $1`, [license_id]);
@@ -76,8 +76,8 @@ test('events are listed newest first, with the next attempt of those that wait',
       next_attempt_at: '2026-11-20T14:00:00Z',
     },
   ]);
-  const idsOf = async (...[selection, limit]: [Parameters<typeof listEvents>[1], number?]) =>
-    (await listEvents(dataSource, selection, limit ?? 50)).map(({ id }) => id);
+  const idsOf = async (selection: EventSelection, limit = 50) =>
+    (await listEvents(dataSource, selection, limit)).map(({ id }) => id);
   const [last, middle, first] = rows.map(({ id }) => id);
   expect(await idsOf({}, 2)).toEqual([last, middle]);
   expect(await idsOf({ ids: [first!, last!] })).toEqual([last, first]);
@@ -99,7 +99,7 @@ test('an event that is sent again waits as a new one does, and a selection of no
   ).toEqual([{ action: 'events.resend', change: { events: 1 }, at: LATER }]);
 });
 
-test('the end of the recording deletes all events, also more than one statement deletes', async () => {
+test('the end of the recording deletes all events, also if there are more than one statement deletes', async () => {
   await service.sql(
     `insert into outgoing_event (type, data, occurred_at, queued_at)
      select 'manifest.published', '{}', now(), now() from generate_series(1, 5000)`,

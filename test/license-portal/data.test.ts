@@ -21,7 +21,7 @@ const LEFT_OUT = [
   ...['license_id'].map((column) => `activation.${column}`),
   ...['actor', 'id', 'license_id'].map((column) => `audit_event.${column}`),
   // The export has only the waiting request of the holder. Its `email` is the address at the top of the export. `asked_by` and
-  // `reason` are left out. The other columns of a waiting request are null.
+  // `reason` are about staff: only a request by staff has a reason. The other columns of a waiting request are null.
   ...['asked_by', 'cancelled_at', 'email', 'erased', 'honoured_at', 'reason'].map(
     (column) => `erasure_request.${column}`,
   ),

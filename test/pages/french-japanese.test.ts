@@ -70,5 +70,6 @@ test('a line of a Japanese text does not begin inside a word', async () => {
   const headline = page.getByRole('heading', { level: 1, name: 'コンピューター' });
   await headline.waitFor();
   await page.setViewportSize({ width: 320, height: 640 });
-  expect(await linesOf(headline)).toEqual([expect.any(String), expect.stringContaining('コンピューター')]);
+  // The number of lines depends on the fonts of the machine.
+  expect((await linesOf(headline)).filter((line) => line.includes('コンピューター'))).toHaveLength(1);
 });

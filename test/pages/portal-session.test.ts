@@ -90,7 +90,7 @@ test('signing in again can be postponed, and the page then says that it may be o
   await page.getByText('what you see may be out of date').waitFor();
   await browser.expectAccessibleLayout(page);
   const signInAgain = page.getByRole('button', { name: 'Sign in again' });
-  // The notice with this button is not shown while the dialog is open, or after the sign-in.
+  // The notice with this button is removed while the dialog is open, and after the sign-in. So the focus moves to the headline.
   await signInAgain.click();
   await page.getByRole('button', { name: 'Not now' }).click();
   await expectFocus(headline(page));
@@ -285,7 +285,7 @@ test('a return that the browser reports without a focus is noticed', async () =>
   await machineRow(page, 'Studio Mac').getByText('Released on 20 November').waitFor();
 });
 
-test('an open dialog keeps the typed reason, although support has released its machine meanwhile, and nothing is sent', async () => {
+test('an open dialog keeps the typed reason, although support has released its machine meanwhile, and no release request is stored', async () => {
   const page = await openByKey(browser, origin, license);
   await page.getByRole('button', { name: 'Ask support to release Studio Mac' }).click();
   await page.getByLabel('Reason').fill('The old one broke.');

@@ -36,7 +36,7 @@ test('every table and every column that the service reports is shown, each once'
   await browser.expectAccessibleLayout(page);
 });
 
-test('the page shows what was last deleted, and how old the oldest row is', async () => {
+test('the page shows what was last deleted and how old the oldest row is, and prints no field for the language', async () => {
   const page = await browser.openPage(origin, { path: '/privacy/' });
   const telemetry = page.getByRole('row', { name: 'Telemetry of past days' });
   await telemetry.getByText('24 months from the day it was received').waitFor();

@@ -148,13 +148,13 @@ test('going back from a license leads to the row that opened it: in the queue, t
   await expectFocus(title(page, 'Release requests'));
 
   // The filters of the audit trail load after its entries, which are hidden until then.
-  let entries = Promise.withResolvers<void>();
+  let entriesAnswered = Promise.withResolvers<void>();
   await page.route('**/support/api/audit?*', async (route) => {
     await route.fulfill({ response: await route.fetch() });
-    entries.resolve();
+    entriesAnswered.resolve();
   });
   await page.route('**/support/api/audit/filters', async (route) => {
-    await entries.promise;
+    await entriesAnswered.promise;
     await nextFrame(page);
     await route.continue();
   });
@@ -165,10 +165,10 @@ test('going back from a license leads to the row that opened it: in the queue, t
     await page.goto(`/support/${hash}`);
     await rows.nth(1).getByRole('link').click();
     await title(page, /^License ending in/).waitFor();
-    entries = Promise.withResolvers<void>();
+    entriesAnswered = Promise.withResolvers<void>();
     await page.goBack();
     await expectFocus(rows.nth(1));
-    // Another way to the same view begins at its heading.
+    // The queue was left from one of its rows. A link to the queue leads to its heading.
     await page.getByRole('link', { name: /^Release requests/ }).click();
     await expectFocus(title(page, 'Release requests'));
   }

@@ -68,7 +68,7 @@ test('the proxy has its configuration, which takes the addresses of the instance
   );
 });
 
-test('the proxy sends all that a page loads to the instance of the page, so that both have one version', () => {
+test('the proxy sends the pages, and the texts and brand that they load, to one instance, so that all have one version', () => {
   const ofOneInstance = /use-server one if \{ path_beg (.+) \}/.exec(configuration)![1]!.split(' ');
   const loaded = ['portal', 'privacy', 'support'].flatMap((page) =>
     [...names(/"\.\.(\/[\w-]+)[?"]/g, read(`web/${page}/index.html`))].concat(`/${page}`),

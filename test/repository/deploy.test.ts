@@ -132,6 +132,9 @@ describe('deploy/mooring@.service', () => {
 
 describe('deploy/mooring', () => {
   const installed = new InstalledCommand('deploy/mooring');
+  /** Root could read the files and enter the folders of others nevertheless. */
+  const WITHOUT_ROOT_RIGHTS =
+    userInfo().uid === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : [];
 
   test('runs a command with the settings of the file, which no shell reads', async () => {
     const { PUBLIC_URL, PRODUCT, MANIFEST_PUBLIC_KEYS } = PRODUCTION_SETTINGS;
@@ -173,9 +176,7 @@ describe('deploy/mooring', () => {
 
   test('finds a file in the folder of the caller, also if the user of the service cannot enter it', async () => {
     const folder = temporaryFolder();
-    const caller = ['sh', '-c', 'cd "$0" && chmod 0 . && exec "$@"', folder];
-    // Root could enter the folder nevertheless.
-    if (userInfo().uid === 0) caller.unshift('setpriv', '--bounding-set=-dac_override,-dac_read_search');
+    const caller = [...WITHOUT_ROOT_RIGHTS, 'sh', '-c', 'cd "$0" && chmod 0 . && exec "$@"', folder];
     const run = await installed.run(['manifest', 'show', 'manifest.json'], { caller });
     chmodSync(folder, 0o700);
     const { username } = userInfo();
@@ -189,14 +190,12 @@ describe('deploy/mooring', () => {
     const folder = temporaryFolder();
     const settings = join(folder, 'mooring.env');
     writeFileSync(settings, '', { mode: 0 });
-    // Root could read the file nevertheless.
-    const caller = userInfo().uid === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : [];
     const refusal = async (user = 'mooring') =>
-      (await installed.run(['status'], { settings, caller, user })).stderr;
+      (await installed.run(['status'], { settings, caller: WITHOUT_ROOT_RIGHTS, user })).stderr;
     const sentence = (path: string) =>
       `mooring: the user mooring cannot read ${settings}. Give it the files: chown -R mooring: ${path}\n`;
     expect(await refusal()).toBe(sentence(settings));
-    expect(await refusal('ada')).toMatch(/cannot be read. Run the command with sudo;/);
+    expect(await refusal('ada')).toMatch(/ cannot be read\. Run the command with sudo;/);
     chmodSync(folder, 0);
     const ofFolder = await refusal();
     chmodSync(folder, 0o700);

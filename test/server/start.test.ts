@@ -239,15 +239,17 @@ describe('with an existing database', () => {
     async (_what, HOST, code) => {
       const TOKEN_KEYS_DIR = join(folder, `production keys ${code}`);
       await createKeyRing(TOKEN_KEYS_DIR, new Date());
-      const { server } = await launchWithDatabase({
-        ...PRODUCTION_SETTINGS,
-        TOKEN_KEYS_DIR,
-        LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),
-        DATABASE_URL: (await createDatabase()).url,
-        HOST,
-        METRICS_PORT: '0',
-        NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(RESOLVES_NO_NAME)}"`,
-      });
+      const { server } = await launchWithDatabase(
+        {
+          ...PRODUCTION_SETTINGS,
+          TOKEN_KEYS_DIR,
+          LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),
+          DATABASE_URL: (await createDatabase()).url,
+          HOST,
+          METRICS_PORT: '0',
+        },
+        { nodeArguments: ['--import', `data:text/javascript,${encodeURIComponent(RESOLVES_NO_NAME)}`] },
+      );
       expect(await server.exited).toEqual({ code: 1, signal: null });
       expect(server.stderr.replace(/(?<=PORT )\d+/, 'N')).toBe(
         `Mooring cannot listen on HOST ${HOST}, PORT N (${code}).\n`,

@@ -16,7 +16,10 @@ async function send(telemetry: unknown) {
 }
 
 const name = fc.constantFrom(...TELEMETRY_NAMES);
-/** Random texts, and texts with characters that are special in arrays, SQL statements or patterns. */
+/**
+ * Random texts, texts with characters (and the word NULL) that are special in arrays, SQL statements or patterns, texts with NUL
+ * and halves of surrogate pairs, and texts in or near the formats of `crash_sig` and `crash_frame`.
+ */
 const text = fc.oneof(
   anyText({ maxLength: 130 }),
   fc.string({ unit: fc.constantFrom(...'"\'{},\\ ();$%\n\t|*?[]^NUL0a'), maxLength: 20 }),

@@ -3,6 +3,7 @@ import { Config, ConfigError } from '../../src/core/config.js';
 import { isLoopbackHost } from '../../src/core/connection-urls.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
 
+// TLS and the verification of certificates in DATABASE_URL, DATABASE_READ_URL, SMTP_URL and PUBLIC_URL.
 const MAIL_FROM = 'App <licenses@example.com>';
 const SECRET = 'a-password';
 

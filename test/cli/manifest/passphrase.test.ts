@@ -88,7 +88,7 @@ describe('--passphrase-fd', () => {
     expect(run).toMatchObject({ code: 1, stdout: '', stderr });
   });
 
-  test('a file that is not complete is not reported as a wrong passphrase', async () => {
+  test('a damaged or incomplete file is not reported as a wrong passphrase', async () => {
     const pem = readFileSync(publisher.file('one.pem'), 'utf8');
     const lines = pem.split('\n');
     for (const damaged of [
@@ -97,11 +97,11 @@ describe('--passphrase-fd', () => {
       lines.toSpliced(2, 1).join('\n'),
       lines.toSpliced(2, 0, '').join('\n'),
     ]) {
-      writeFileSync(publisher.file('half.pem'), damaged);
-      expect(await sign(PASSPHRASE, 'half.pem')).toMatchObject({
+      writeFileSync(publisher.file('damaged.pem'), damaged);
+      expect(await sign(PASSPHRASE, 'damaged.pem')).toMatchObject({
         code: 1,
         stdout: '',
-        stderr: `${publisher.file('half.pem')} is damaged or incomplete: copy it again.\n`,
+        stderr: `${publisher.file('damaged.pem')} is damaged or incomplete: copy it again.\n`,
       });
     }
   });
