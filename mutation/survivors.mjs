@@ -37,7 +37,10 @@ export function scoreOf(results) {
   return all === 0 ? 100 : (100 * detected) / all;
 }
 
-/** Formats the results of an area as a row like the rows of results.md, with errors and ignored mutants, and without a state. */
+/**
+ * Formats the results of an area as a row for the table of results.md. Unlike the rows there, it has the columns of errors and of
+ * ignored mutants, and it lacks the last column, `state`.
+ */
 export function tableRow(name, results, minutes) {
   const row = [
     name,

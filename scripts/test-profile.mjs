@@ -5,7 +5,8 @@ const FILES_SHOWN = 25;
 
 /**
  * @param file lines of JSON, one for each test file and one for PostgreSQL (`test/support/runner/profile.mjs`)
- * @returns two tables: the totals, also of each kind of work (`kind` of `FileProfile.add`), and the files with most processor time
+ * @returns two tables as text: the totals, also of each kind of work (such as `starting a service`), and the files with most
+ *   processor time
  */
 export function profileTables(file) {
   const lines = readFileSync(file, 'utf8')
@@ -35,7 +36,7 @@ export function profileTables(file) {
     .slice(0, FILES_SHOWN);
   const peak = Math.max(...files.map(({ rss }) => rss));
   return [
-    'Seconds are added up over all workers and include waiting; work that runs at the same time is counted several times.',
+    'Seconds are added up over all workers. Except for processor time, they include waiting, and work that runs at the same time is counted several times.',
     table(['what', 'count', 'seconds'], all),
     `Most memory of a worker after a file: ${Math.round(peak / 1e6)} MB.`,
     table(

@@ -6,7 +6,10 @@ import { runRetention } from '../retention/run-retention.mjs';
 import { Server } from './server.mjs';
 
 const DAY_MS = 86_400_000;
-/** A Monday that is the first day of a month. The data begins whole weeks before it, so that its first week is complete. */
+/**
+ * A Monday that is the first day of a month. About half of the days are before it, so that the rows are in two months. These are
+ * whole weeks, so that the first week is complete.
+ */
 const FIRST_OF_MONTH = Date.UTC(2026, 5, 1);
 /** The time from midnight to the first run of a day. */
 const RUN_OFFSET_MS = 5 * 60_000;
@@ -15,7 +18,8 @@ const RUN_OFFSET_MS = 5 * 60_000;
  * Fills the inbox with the rows of one day after the other. After each day it runs the retention (the rows move to the partition
  * of their month, and weeks that have ended are rolled up), and then a vacuum of the partition instead of autovacuum, which would
  * run at any moment.
- * @returns `nights` with the measurements of each run, and `months` with the size of each partition
+ * @returns `nights` with the measurements after each day (`stored`: the number of rows of the days before it), and `months` with
+ *   the size of each partition
  */
 export async function measureDays({ url: server, folder, progress }, { days, rows, seed }) {
   const { migrate } = await import('../../dist/database/migrations.js');

@@ -15,7 +15,7 @@ export type Status =
       machine_limit_reached?: ProblemExtras<'machine_limit_reached'>;
     }
   /**
-   * The application was started after `offline_until`, or with a token that is not believable, and was not confirmed
+   * The application was started after `offline_until`, or with a token that fails its checks, and was not confirmed
    * since. The client keeps trying; offer Retry. `reason` is the code of the last refusal or the reason of the last missing answer;
    * before the first one it is `not_asked_yet`.
    */

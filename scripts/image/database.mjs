@@ -1,4 +1,5 @@
-// Runs the PostgreSQL of docker-compose.yml in a file tree, as its official image does.
+// Runs the PostgreSQL of a small Debian in a file tree, with the command, the environment and the SQL file that docker-compose.yml
+// gives to the image postgres:18. The data directory is created as that image does it.
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -19,7 +19,7 @@ export interface HostState extends Host {
 }
 export type AnsweredHost = HostState & { readonly answer: HostAnswer };
 
-/** The cluster that a process uses, and the newest timeline of it that the process has seen. */
+/** The cluster that a process uses, by its system identifier, and the newest timeline of its WAL that the process has seen. */
 export interface KnownCluster {
   readonly cluster: string;
   readonly timeline: number;
@@ -68,7 +68,7 @@ export function choosePrimary(
   const primaries = states
     .filter((state): state is AnsweredHost => state.answer !== undefined)
     .filter((state) => roleOf(state, newest) === 'primary');
-  // Two addresses may lead to one server, which then counts once.
+  // Two addresses may lead to one server, which then counts once: the start time of a server identifies it.
   const servers = new Set(primaries.map(({ answer }) => answer.started_at));
   return (
     primaries.find(({ address }) => address === current) ?? (servers.size === 1 ? primaries[0] : undefined)

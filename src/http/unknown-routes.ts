@@ -4,7 +4,7 @@ import { problem } from './problems/problem.js';
 
 /**
  * Refuses requests without a route before their body is read: 405 with the header `allow` if the URL has a route with another
- * method, otherwise 404. All routes are also added to a second router, because Fastify's router finds only routes of one method.
+ * method, otherwise 404. All routes are also added to a second router, in which the URL is looked up with each method.
  */
 export function refuseUnknownRoutes(fastify: FastifyInstance): void {
   const router = findMyWay();

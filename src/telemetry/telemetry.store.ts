@@ -12,7 +12,7 @@ import { AppLogger } from '../core/logger.js';
 import { DailyLimit } from './daily-limit.js';
 import { readTelemetry, TELEMETRY_FIELDS, TELEMETRY_NAMES, type TelemetryName } from './telemetry.fields.js';
 
-/** A larger block, which is the telemetry of one heartbeat, is not stored (docs/contract.md#heartbeat). */
+/** The largest block that is stored (docs/contract.md#heartbeat). A block is the telemetry of one heartbeat. */
 const MAX_BLOCK_BYTES = 8 * 1024;
 
 const COLUMNS = ['id', 'received_on', ...TELEMETRY_NAMES];

@@ -53,7 +53,7 @@ export function frame(): ValueRule {
   return textWhere(shape, (value) => value.length <= 120 && FRAME.test(value) && !frameLooksPersonal(value));
 }
 
-/** The version of a release (docs/contract.md#versions). */
+/** A version of the application, as dotted numbers (docs/contract.md#versions). */
 export function version(): ValueRule {
   return textWhere(
     'dotted numeric, at most 32 characters',

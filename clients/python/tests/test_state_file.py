@@ -382,9 +382,8 @@ class _Storage:
     def read(self) -> Optional[State]:
         return State()
 
-    def write(self, state: State, changed: AbstractSet[str], late: AbstractSet[str]) -> State:
+    def write(self, state: State, changed: AbstractSet[str], late: AbstractSet[str]) -> None:
         self.writes.append(set(changed))
-        return state
 
 
 class Stores(unittest.TestCase):

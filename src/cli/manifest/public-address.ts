@@ -24,7 +24,8 @@ interface Published {
 }
 
 /**
- * Verifies what a client receives from the public address, and waits while it serves another valid manifest, or none.
+ * Verifies what a client receives from the public address. It waits while the address serves no manifest, the previous one, or a
+ * valid one with another sequence. Everything else is reported at once.
  * @returns a sentence about what is wrong; null if all is right
  */
 export async function checkPublicAddress(published: Published): Promise<string | null> {

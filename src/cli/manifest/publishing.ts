@@ -40,7 +40,7 @@ export async function withPublishing(
 }
 
 async function inDatabase(command: Command, work: (publishing: Publishing) => Promise<void>): Promise<void> {
-  // These modules are loaded on demand, because the other commands need no database.
+  // These modules are loaded on demand, because a publisher's machine has no database and should not wait for them.
   const { loadManifestService, withDatabase } = await import('../context/command-context.js');
   // `work` also checks the public address, so the database stays open until that check has ended.
   await withDatabase(async (context) => {
@@ -82,7 +82,10 @@ async function overHttps(command: Command, token: string, config: Config): Promi
   };
 }
 
-/** Refuses to send the token where others could read it, or where any program may listen. @throws ConfigError */
+/**
+ * Refuses to send the token where others could read it (without TLS, or without verified certificates), or to the default of
+ * PUBLIC_URL: on that port of this machine any program may listen. @throws ConfigError
+ */
 function requireSafeAddress({ publicUrl }: Config): void {
   if (!isPublicUrlSet())
     throw new ConfigError('With STAFF_TOKEN, PUBLIC_URL must be given: the token is sent there.');

@@ -151,6 +151,7 @@ export async function createKeyRing(dir: string, now: Date): Promise<void> {
   const entries: RingEntry[] = [];
   try {
     for (const state of ['active', 'next'] as const) entries.push(await createTokenKey(dir, state, now));
+    // `link`, unlike `rename`, fails if another process has created ring.json since the check above.
     await writeRing(dir, entries, link);
   } catch (error) {
     await Promise.all(entries.map((entry) => rm(join(dir, entry.file))));

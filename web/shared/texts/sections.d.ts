@@ -1,4 +1,5 @@
-// The build loads a section of the file of a language as a module, or the URL of a file with some sections (vite.config.ts).
+// What a page gets when it imports the English texts (plugin `sections` in vite.config.ts). `?shared`: an object with that section.
+// `?url=shared+portal`: the URL of a built file that has these sections.
 declare module '*/en.json?shared' {
   const texts: Pick<import('../../../src/languages/messages.js').Messages, 'shared'>;
   export default texts;

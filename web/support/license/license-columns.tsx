@@ -7,7 +7,7 @@ import type { LicenseLine } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 import { Status } from './status.js';
 
-// The columns that several tables of licenses share.
+// The columns that several tables of licenses share. Their names are among the texts of the view `find`.
 const texts = messages.find;
 
 /** @param activationId the id of the activation that the linked page lists first; undefined for none */

@@ -32,13 +32,14 @@ class Running:
 
 @dataclass(frozen=True)
 class NeedsNetwork:
-    """The application was started after `offline_until`, or with a token that is not believable, and was not confirmed since.
+    """The application was started after `offline_until`, or with a token that fails its checks, and was not confirmed since.
 
     The client keeps trying; offer Retry.
     """
 
     offline_until: str
     reason: str
+    """The code of the last refusal, or the reason of the last missing answer; before the first one `not_asked_yet`."""
     kind: Literal["needs_network"] = field(default="needs_network", init=False)
 
 
