@@ -37,8 +37,11 @@ test('the query in docs/operations/retention.md finds the copy that a crash leav
   const rewrite = rewriter.query('vacuum (full) staff').catch((error: unknown) => error);
   const isWaiting = "select from pg_stat_activity where pid = $1 and wait_event = 'PgSleep'";
   await until(async () => (await observer.query(isWaiting, [rows[0]!.pid])).rowCount === 1);
+  const crashed = new Promise((resolve) => observer.once('end', resolve));
   process.kill(rows[0]!.pid, 'SIGKILL');
   expect(await rewrite).toBeInstanceOf(Error);
+  // Until the server has ended the other connection too, it may accept a new one, and refuse the next one in its recovery.
+  await crashed;
 
   await until(async () =>
     connectUntilCrash().then(
