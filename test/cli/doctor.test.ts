@@ -20,6 +20,7 @@ import { CLI, Terminal, type Run } from '../support/processes/cli-harness.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
 import { baseEnvironment, freePort, MAIN } from '../support/processes/server-process.js';
 import { query } from '../support/databases/replica-harness.js';
+import { WITHOUT_ROOT_RIGHTS } from '../support/processes/without-root-rights.js';
 
 const isRoot = process.getuid!() === 0;
 
@@ -314,9 +315,7 @@ describe('a wrong setting is one line with the remedy, and the exit code is 2:',
 test('a DATA_DIR in which no file can be opened is a wrong setting', async () => {
   const DATA_DIR = terminal.file('closed');
   mkdirSync(DATA_DIR, { mode: 0o600 });
-  const command = [process.execPath, CLI, 'doctor', '--json'];
-  // Root could open a file in it nevertheless.
-  if (isRoot) command.unshift('setpriv', '--bounding-set=-dac_override,-dac_read_search');
+  const command = [...WITHOUT_ROOT_RIGHTS, process.execPath, CLI, 'doctor', '--json'];
   const env = { ...baseEnvironment(), ...production, DATA_DIR };
   const child = spawn(command[0]!, command.slice(1), {
     cwd: terminal.dir,

@@ -9,6 +9,7 @@ import { temporaryFolder } from '../support/folders.js';
 import { WITHOUT_SERVER } from '../support/processes/cli-harness.js';
 import { InstalledCommand } from '../support/processes/installed-command.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
+import { WITHOUT_ROOT_RIGHTS } from '../support/processes/without-root-rights.js';
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
 
@@ -132,9 +133,6 @@ describe('deploy/mooring@.service', () => {
 
 describe('deploy/mooring', () => {
   const installed = new InstalledCommand('deploy/mooring');
-  /** Root could read the files and enter the folders of others nevertheless. */
-  const WITHOUT_ROOT_RIGHTS =
-    userInfo().uid === 0 ? ['setpriv', '--bounding-set=-dac_override,-dac_read_search'] : [];
 
   test('runs a command with the settings of the file, which no shell reads', async () => {
     const { PUBLIC_URL, PRODUCT, MANIFEST_PUBLIC_KEYS } = PRODUCTION_SETTINGS;

@@ -23,6 +23,7 @@ import {
 } from '../../src/keys/tokens/ring-file.js';
 import { revokeKey, RotationError, rotateKeys } from '../../src/keys/tokens/rotation.js';
 import { temporaryFolder } from '../support/folders.js';
+import { WITHOUT_ROOT_RIGHTS } from '../support/processes/without-root-rights.js';
 
 const START = new Date('2026-11-20T13:00:00.000Z');
 /** The compiled module, which child processes import. */
@@ -338,9 +339,7 @@ test.each([
   const before = await folderContents();
   const script = `import('${ROTATION_MODULE}').then((r) => r.rotateKeys(process.argv[1], new Date(${at(60).getTime()})))
     .catch((error) => console.log(error.message))`;
-  const program = [process.execPath, '-e', script, dir];
-  // Root could write the file nevertheless.
-  if (isRoot) program.unshift('setpriv', '--bounding-set=-dac_override,-dac_read_search');
+  const program = [...WITHOUT_ROOT_RIGHTS, process.execPath, '-e', script, dir];
   const child = spawn(program[0]!, program.slice(1), { stdio: ['ignore', 'pipe', 'ignore'] });
   const printed = await text(child.stdout);
   await chmod(dir, 0o700);
