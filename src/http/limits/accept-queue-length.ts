@@ -1,4 +1,4 @@
-import { openSync, readSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 
 /** The tables of the sockets of this network namespace, which only Linux has. Sockets that listen are at their beginning. */
 const TABLES = ['/proc/self/net/tcp', '/proc/self/net/tcp6'];
@@ -29,7 +29,7 @@ function readListening(file: number, bytes: Buffer): string {
  * descriptor later.
  */
 export function acceptQueueLength(port: number): () => number | undefined {
-  const files = TABLES.flatMap((path) => {
+  let files = TABLES.flatMap((path) => {
     try {
       return [openSync(path, 'r')];
     } catch {
@@ -40,10 +40,16 @@ export function acceptQueueLength(port: number): () => number | undefined {
   // The columns are the local and the remote address, the state (0A: it listens), and the lengths of the two queues.
   const hexPort = port.toString(16).toUpperCase().padStart(4, '0');
   const listening = new RegExp(`:${hexPort} [0-9A-F]+:0000 0A [0-9A-F]+:([0-9A-F]+)`, 'g');
+  const readLengths = (file: number) =>
+    [...readListening(file, bytes).matchAll(listening)].map(([, length]) => parseInt(length!, 16));
   return () => {
-    const lengths = files
-      .flatMap((file) => [...readListening(file, bytes).matchAll(listening)])
-      .map(([, length]) => parseInt(length!, 16));
-    return lengths.length > 0 ? lengths.reduce((sum, length) => sum + length, 0) / lengths.length : undefined;
+    const tables = files.map((file) => ({ file, lengths: readLengths(file) }));
+    const lengths = tables.flatMap((table) => table.lengths);
+    if (lengths.length === 0) return undefined;
+    // The clients are in the same table as the port. The other one can be without sockets: the kernel then searches the sockets of the
+    // whole machine, which takes milliseconds.
+    for (const table of tables) if (table.lengths.length === 0) closeSync(table.file);
+    files = tables.filter((table) => table.lengths.length > 0).map((table) => table.file);
+    return lengths.reduce((sum, length) => sum + length, 0) / lengths.length;
   };
 }

@@ -1,4 +1,4 @@
-/** The length of the queue is read at most this often, because that takes about 50 µs. */
+/** The length of the queue is read at most this often, because that takes about 0.1 ms. */
 const LENGTH_PERIOD_MS = 20;
 
 /**
