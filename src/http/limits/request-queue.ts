@@ -31,9 +31,8 @@ export const waitedMs = (response: ServerResponse): number => waits.get(response
 /**
  * The requests that wait for a slot, on connections that stay open after the response, such as those of a reverse proxy. They are
  * not refused at once: the refusals would take the time that the answers need, because the proxy sends the next request on the
- * connection. The newest one begins first, because its client will still wait the longest: in the order of arrival, an overloaded
- * service would answer only clients that are about to give up. A request that has waited for `maxQueuedMs` is refused (adaptive
- * LIFO, docs/decisions/0055). Requests of people begin before others.
+ * connection. They begin in the order of arrival, so that as few as possible wait for `maxQueuedMs`, after which a request is
+ * refused (docs/decisions/0055). Requests of people begin before others.
  */
 export class RequestQueue {
   readonly #people: WaitingRequest[] = [];
@@ -67,18 +66,18 @@ export class RequestQueue {
 
   /** Must be called after each answer: a waiting request takes the slot of the answered one. */
   fillSlot(): void {
-    this.#beginNewest(1);
+    this.#beginOldest(1);
   }
 
   /** Lets all waiting requests begin, for the shutdown. */
   end(): void {
     for (const requests of [this.#people, this.#background])
-      while (requests.length > 0) this.#begin(requests.pop()!);
+      while (requests.length > 0) this.#begin(requests.shift()!);
   }
 
   #check(): void {
     this.#refuseLate();
-    this.#beginNewest(this.admission.freeSlots(false));
+    this.#beginOldest(this.admission.freeSlots(false));
     if (this.length > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -86,14 +85,14 @@ export class RequestQueue {
 
   // A request that begins takes its slot only when its body was read, and `freeSlots` does not count it before. So more slots than
   // `begun` must be free, and `most` limits how many begin in one call.
-  #beginNewest(most: number): void {
+  #beginOldest(most: number): void {
     let begun = 0;
     for (const [requests, isBackground] of [
       [this.#people, false],
       [this.#background, true],
     ] as const)
       while (requests.length > 0 && begun < most && this.admission.freeSlots(isBackground) > begun)
-        if (this.#begin(requests.pop()!)) begun += 1;
+        if (this.#begin(requests.shift()!)) begun += 1;
   }
 
   /** Lets a request begin. @returns false if its client has gone */
