@@ -10,13 +10,17 @@ export const SENT_IN_A_TURN = 20;
 /**
  * Simulates clients that all return within `returnSeconds`, and repeat a failed call by the rule of the reference client. The
  * times of the rule and of `retry-after` run `speed` times as fast, so that a small reconnection has the shape of a large one.
+ * It ends when each client was answered, or had no answer and returns only after `limitSeconds`, because its next heartbeat is
+ * hours later. `returningLater` is the number of these clients.
  */
 export async function reconnection(activations, { port, clients, returnSeconds, speed, seed, limitSeconds }) {
   const exchange = new Exchange(port, activations, 'new');
   const random = seededRandom(seed);
   const counts = emptyCounts();
+  const limitMs = limitSeconds * 1000;
   const began = performance.now();
   const answeredAfterMs = [];
+  let returningLater = 0;
   const waiting = new TimeBuckets();
   for (let client = 0; client < clients; client += 1) waiting.add(random() * returnSeconds * 1000, 0);
   const call = async (failures) => {
@@ -24,16 +28,18 @@ export async function reconnection(activations, { port, clients, returnSeconds, 
     counts[outcome] += 1;
     const now = performance.now() - began;
     if (outcome === 'right') return void answeredAfterMs.push(now);
-    waiting.add(now + retryHeartbeatMs(failures + 1, retryAfter, random()) / speed, failures + 1);
+    const returnsAt = now + retryHeartbeatMs(failures + 1, retryAfter, random()) / speed;
+    if (outcome === 'unanswered' && returnsAt > limitMs) returningLater += 1;
+    else waiting.add(returnsAt, failures + 1);
   };
-  while (answeredAfterMs.length < clients && performance.now() - began < limitSeconds * 1000) {
+  while (answeredAfterMs.length + returningLater < clients && performance.now() - began < limitMs) {
     const due = waiting.take(performance.now() - began, SENT_IN_A_TURN);
     for (const failures of due) void call(failures);
     await (due.length > 0 ? nextTurn() : pause(1));
   }
   exchange.end();
   answeredAfterMs.sort((a, b) => a - b);
-  return { counts, answeredAfterMs };
+  return { counts, answeredAfterMs, returningLater };
 }
 
 /** Calls that wait for their time, in buckets of a millisecond. */
