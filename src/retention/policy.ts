@@ -29,6 +29,14 @@ export interface RetentionRule {
 
 const START_OF_NEXT_YEAR = `make_date(extract(year from recorded_on)::integer + 1, 1, 1)`;
 
+/** The rule of a table whose rows are due as soon as they have expired. */
+const untilExpiry = (table: string, description: string): RetentionRule => ({
+  table,
+  description,
+  period: 'until they expire, at most a day longer',
+  keptFrom: 'expires_at',
+});
+
 /** Creates the retention policy (docs/privacy.md#retention). Each table is listed here or in `EXEMPT_TABLES`. */
 export const createRetentionPolicy = ({
   taxRetentionYears,
@@ -82,36 +90,11 @@ export const createRetentionPolicy = ({
               when p.state = 'disputed' and l.staff_status = 'active' then 'suspended' else l.staff_status end
             from purchase p where p.id = l.purchase_id and p.id in (select id from expired)`,
   },
-  {
-    table: 'one_time_code',
-    description: 'Sign-in codes sent by mail, and the release hints whose code was used',
-    period: 'until they expire, at most a day longer',
-    keptFrom: 'expires_at',
-  },
-  {
-    table: 'session',
-    description: 'Sessions of the web pages',
-    period: 'until they expire, at most a day longer',
-    keptFrom: 'expires_at',
-  },
-  {
-    table: 'staff_link',
-    description: 'One-time sign-in links of staff',
-    period: 'until they expire, at most a day longer',
-    keptFrom: 'expires_at',
-  },
-  {
-    table: 'passkey_challenge',
-    description: 'Used challenges of passkey sign-ins and registrations',
-    period: 'until they expire, at most a day longer',
-    keptFrom: 'expires_at',
-  },
-  {
-    table: 'staff_token',
-    description: 'Access tokens for scripts of staff',
-    period: 'until they expire, at most a day longer',
-    keptFrom: 'expires_at',
-  },
+  untilExpiry('one_time_code', 'Sign-in codes sent by mail, and the release hints whose code was used'),
+  untilExpiry('session', 'Sessions of the web pages'),
+  untilExpiry('staff_link', 'One-time sign-in links of staff'),
+  untilExpiry('passkey_challenge', 'Used challenges of passkey sign-ins and registrations'),
+  untilExpiry('staff_token', 'Access tokens for scripts of staff'),
   // The period is six days, so that no row is older than seven days even if only one run a day succeeds.
   {
     table: 'mail_recipient',
