@@ -17,20 +17,7 @@ const NUMBERS = new RegExp(String.raw`^(\d{1,2})([/.])(\d{1,2})\2(\d{4})${TIME}$
 const MONTH_FIRST = new RegExp(String.raw`^([A-Za-z]{3,9})\.? (\d{1,2}),? (\d{4})${TIME}$`);
 const DAY_FIRST = new RegExp(String.raw`^(\d{1,2})\.? ([A-Za-z]{3,9})\.? (\d{4})${TIME}$`);
 const EPOCH = /^(\d{9,10})(\d{3})?$/;
-const MONTHS = [
-  'january',
-  'february',
-  'march',
-  'april',
-  'may',
-  'june',
-  'july',
-  'august',
-  'september',
-  'october',
-  'november',
-  'december',
-];
+const MONTHS = 'january february march april may june july august september october november december';
 
 const NO_DATE = new Invalid(
   'must be a date such as 2027-01-04, 2027-01-04 12:00:00 UTC, 01/31/2027, Jan 4, 2027, or a number of seconds since 1970',
@@ -80,7 +67,7 @@ function readNumbers(
 
 /** @param name an English month, or its first letters @returns its number as text; `0`, which is no month, for any other word */
 function monthOf(name: string): string {
-  const index = MONTHS.findIndex((month) => month.startsWith(name.toLowerCase()));
+  const index = MONTHS.split(' ').findIndex((month) => month.startsWith(name.toLowerCase()));
   return String(index + 1);
 }
 

@@ -55,10 +55,7 @@ export function frame(): ValueRule {
 
 /** A version of the application, as dotted numbers (docs/contract.md#versions). */
 export function version(): ValueRule {
-  return textWhere(
-    'dotted numeric, at most 32 characters',
-    (value) => value.length <= 32 && isVersion(value),
-  );
+  return textWhere('dotted numeric, at most 32 characters', isVersion);
 }
 
 export function buildVersion(): ValueRule {
