@@ -115,32 +115,32 @@ export class WarningsService implements OnModuleInit {
    * @param unreadText the warning about a state that could not be read
    */
   derive(state: MonitoredState | null, unreadText = 'The database does not answer in time.'): string[] {
-    const dataWarnings = state
-      ? [
-          ...this.clockWarnings(state.ages),
-          ...this.overdueDataWarnings(state.ages),
-          ...this.erasureWarnings(state.erasures),
-          ...this.mailWarnings(state.mail),
-          ...this.eventWarnings(state.events),
-          ...(state.key_settings_fault === undefined ? [] : [state.key_settings_fault]),
-          ...(state.is_read_only
-            ? ['The database accepts no writes: activations and all other changes receive 503.']
-            : []),
-        ]
-      : [unreadText];
-    return [
-      ...dataWarnings,
+    return applicableTexts([
+      ...(state ? this.dataWarnings(state) : [unreadText]),
       ...this.hostWarnings(),
-      ...this.replicaWarnings(),
+      this.replica.isDegraded &&
+        'The replica is unavailable or too far behind: the primary answers heartbeats, and the log says why.',
       ...this.manifestWarnings(),
-      ...this.keyWarnings(),
-    ];
+      this.ring.lastError !== null && 'The token keys on disk cannot be used; the log says why.',
+    ]);
   }
 
   /** Days until the live manifest expires, negative after it; null if no manifest is live. */
   daysUntilManifestExpires(): number | null {
     const { live } = this.manifests;
     return live && (Date.parse(live.content.expires_at) - this.clock.now().getTime()) / DAY_MS;
+  }
+
+  private dataWarnings(state: MonitoredState): string[] {
+    return applicableTexts([
+      ...this.clockWarnings(state.ages),
+      ...this.overdueDataWarnings(state.ages),
+      ...this.erasureWarnings(state.erasures),
+      ...this.mailWarnings(state.mail),
+      ...this.eventWarnings(state.events),
+      state.key_settings_fault ?? false,
+      state.is_read_only && 'The database accepts no writes: activations and all other changes receive 503.',
+    ]);
   }
 
   private clockWarnings({ now }: DataAges): string[] {
@@ -247,18 +247,6 @@ export class WarningsService implements OnModuleInit {
     const { databaseUrl } = this.config;
     const hosts = databaseUrl === undefined ? undefined : DatabaseHosts.of(databaseUrl);
     return hosts ? hostWarnings(hosts.roles) : [];
-  }
-
-  private replicaWarnings(): string[] {
-    return this.replica.isDegraded
-      ? [
-          'The replica is unavailable or too far behind: the primary answers heartbeats, and the log says why.',
-        ]
-      : [];
-  }
-
-  private keyWarnings(): string[] {
-    return this.ring.lastError ? ['The token keys on disk cannot be used; the log says why.'] : [];
   }
 
   private manifestWarnings(): string[] {
