@@ -10,22 +10,16 @@ interface MemberOptions<Body> {
    * Checks a rule about several members. It is called also if members are invalid, which then have an `Invalid` as their value.
    * @returns the sentence for this member if the rule is violated
    */
-  readonly rule?: (body: Body) => string | undefined;
+  rule?(this: void, body: Body): string | undefined;
   /**
    * Whether the member is read; otherwise it counts as absent. By default it is read. The function receives the body before it is
    * parsed, so it may test only whether a member is present or has a value that parsing does not change.
    */
-  readonly when?: (body: Body) => boolean;
+  when?(this: void, body: Body): boolean;
 }
 
 /** A member that a DTO class declares. */
-interface DeclaredMember {
-  readonly parse: Field<unknown>['parse'];
-  /** Whether the member is read from this body; otherwise it counts as absent. */
-  readonly isRead: (given: unknown) => boolean;
-  /** The sentence of a violated rule about several members. */
-  readonly violation: (body: unknown) => string | undefined;
-}
+type DeclaredMember = Field<unknown> & MemberOptions<unknown>;
 const membersByDto = new Map<unknown, Map<string, DeclaredMember>>();
 
 /** Returns the members that a DTO class declares, by name. */
@@ -47,8 +41,8 @@ export function parseMembers<Dto extends object>(
   const body = new dto();
   const members = membersOf(dto);
   const refused = new Map<string, string>();
-  for (const [name, { parse, isRead }] of members) {
-    if (!isRead(given)) continue;
+  for (const [name, { parse, when }] of members) {
+    if (when && !when(given)) continue;
     const isAbsent = given[name] === undefined;
     // An absent member keeps the default of the class.
     if (isAbsent && Reflect.get(body, name) !== undefined) continue;
@@ -58,8 +52,8 @@ export function parseMembers<Dto extends object>(
     if (!isAbsent) Reflect.set(body, name, parsed);
   }
   const details: [string, string][] = [];
-  for (const [name, { violation }] of members) {
-    const detail = violation(body) ?? refused.get(name);
+  for (const [name, { rule }] of members) {
+    const detail = rule?.(body) ?? refused.get(name);
     if (detail !== undefined) details.push([name, detail]);
   }
   if (details.length > 0) throw invalidMembers(Object.fromEntries(details));
@@ -72,13 +66,11 @@ export function parseMembers<Dto extends object>(
  */
 export function Member<Body>(
   { parse }: Field<unknown>,
-  { rule, when }: MemberOptions<Body> = {},
+  options: MemberOptions<Body> = {},
 ): PropertyDecorator {
-  const isRead = (body: unknown) => !when || when(body as Body);
-  const violation = (body: unknown) => rule?.(body as Body);
   return ({ constructor }, name) => {
     const members = membersByDto.get(constructor) ?? new Map<string, DeclaredMember>();
-    members.set(String(name), { parse, isRead, violation });
+    members.set(String(name), { parse, ...options });
     membersByDto.set(constructor, members);
   };
 }
