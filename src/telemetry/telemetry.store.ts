@@ -60,38 +60,38 @@ export class TelemetryStore {
    * @param timeoutMs the time limit for the commit. After it, the result is `stored: false`, although the row may be stored
    */
   async store(block: unknown, timeoutMs: number): Promise<TelemetryOutcome> {
-    if (!isObject(block) || isTooLarge(block)) {
-      this.blocks.refused += 1;
-      return { stored: false, dropped: [] };
-    }
+    if (!isObject(block) || isTooLarge(block)) return this.end('refused');
     const now = this.clock.now();
-    if (this.isOverLimit(now)) {
-      this.blocks.over_limit += 1;
-      return { stored: false, dropped: [] };
-    }
+    if (this.isOverLimit(now)) return this.end('over_limit');
     const { values, dropped } = readTelemetry(block as Record<string, unknown>);
     this.droppedMembers += dropped.length;
     // No time is left to wait for the commit. The block is not stored, because the response would say `stored: false`
     // before the commit, and a client that sends the block again would store it twice.
     if (timeoutMs <= 0) {
       this.#dailyLimit.uncount(now);
-      this.blocks.failed += 1;
-      return { stored: false, dropped };
+      return this.end('failed', dropped);
     }
     try {
       const insert = this.#inserts.add(values);
       // The insert can end after the time limit. If it fails, the row no longer counts for the daily limit; if it
       // succeeds, the row is stored and counts, although the response had `stored: false`.
       insert.catch(() => this.#dailyLimit.uncount(now));
-      const stored = await withTimeout(insert, timeoutMs);
-      this.blocks.stored += 1;
-      return { stored, dropped };
+      await withTimeout(insert, timeoutMs);
+      return this.end('stored', dropped);
     } catch (error) {
-      this.blocks.failed += 1;
       // A full queue is not logged, because it would log one line for each heartbeat.
       if (!(error instanceof BatchQueueFull)) this.log.failed('telemetry not stored', error);
-      return { stored: false, dropped };
+      return this.end('failed', dropped);
     }
+  }
+
+  /** Counts a block by its result. */
+  private end(
+    result: keyof TelemetryStore['blocks'],
+    dropped: readonly TelemetryName[] = [],
+  ): TelemetryOutcome {
+    this.blocks[result] += 1;
+    return { stored: result === 'stored', dropped };
   }
 
   // The limit keeps one client from filling the disk. Each instance has its own limit, and logs one line on each day on
