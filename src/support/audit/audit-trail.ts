@@ -2,20 +2,13 @@ import { DataSource } from 'typeorm';
 import { timesAsText, type RowOf } from '../../core/clock.js';
 import { queryRows } from '../../database/sql.js';
 import type { AuditAnswer, AuditEvent } from '../../http/responses/api-types.js';
+import type { AuditQuery } from './audit.dto.js';
 
 /** Limits the events. A member that is undefined limits nothing. */
-export interface AuditFilter {
-  readonly license_id?: string | undefined;
+export type AuditFilter = Omit<AuditQuery, 'actor_id'> & {
   /** Null for an unknown actor, who has no events. */
-  readonly actor?: string | null | undefined;
-  readonly action?: string | undefined;
-  /** Only events at this time or later. */
-  readonly from?: Date | undefined;
-  /** Only events before this time. */
-  readonly to?: Date | undefined;
-  /** The id of an event: only older ones are read. */
-  readonly cursor?: string | undefined;
-}
+  readonly actor?: string | null;
+};
 
 const CONDITIONS: { readonly [Name in keyof AuditFilter]-?: (parameter: string) => string } = {
   license_id: (parameter) => `e.license_id = ${parameter}`,
@@ -80,23 +73,19 @@ export async function* readAuditBatches(
   }
 }
 
-// PostgreSQL would read the whole index for `select distinct`. This reads one entry of the index for each value.
-const distinctValues = (column: 'actor' | 'action') => `
-  with recursive distinct_value (value) as (
-    (select ${column} from audit_event order by ${column} limit 1)
-    union all
-    select (select ${column} from audit_event where ${column} > value order by ${column} limit 1)
-    from distinct_value where value is not null)
-  select value from distinct_value where value is not null`;
-const SELECT_ACTORS = distinctValues('actor');
-const SELECT_ACTIONS = distinctValues('action');
-
-/** Reads all actors of the audit trail, in alphabetical order. */
-export const readActors = (dataSource: DataSource) => readValues(dataSource, SELECT_ACTORS);
-
-/** Reads all actions of the audit trail, in alphabetical order. */
-export const readActions = (dataSource: DataSource) => readValues(dataSource, SELECT_ACTIONS);
-
-async function readValues(dataSource: DataSource, sql: string): Promise<string[]> {
-  return (await queryRows<{ value: string }>(dataSource, sql)).map(({ value }) => value);
+/**
+ * Reads all actors or all actions of the audit trail, in alphabetical order. PostgreSQL would read the whole index for
+ * `select distinct`. This reads one entry of the index for each value.
+ */
+export async function readValues(dataSource: DataSource, column: 'actor' | 'action'): Promise<string[]> {
+  const rows = await queryRows<{ value: string }>(
+    dataSource,
+    `with recursive distinct_value (value) as (
+       (select ${column} from audit_event order by ${column} limit 1)
+       union all
+       select (select ${column} from audit_event where ${column} > value order by ${column} limit 1)
+       from distinct_value where value is not null)
+     select value from distinct_value where value is not null`,
+  );
+  return rows.map(({ value }) => value);
 }

@@ -7,7 +7,7 @@ import { LicenseKeys } from '../../keys/license-keys.js';
 import { StaffGuard } from '../../staff/identity/staff.guard.js';
 import { auditCsv } from './audit-csv.js';
 import { AuditQuery } from './audit.dto.js';
-import { readActions, readActors, readAuditBatches, readAuditPage, type AuditFilter } from './audit-trail.js';
+import { readAuditBatches, readAuditPage, readValues, type AuditFilter } from './audit-trail.js';
 
 /** `/support/api/audit`: the audit trail, which staff of both roles may read (docs/contract.md#staff). */
 @Controller('support/api/audit')
@@ -28,10 +28,10 @@ export class AuditController {
   /** The values for `actor_id` and `action` that select at least one event. */
   @Get('filters')
   async filters() {
-    const actors = await readActors(this.dataSource);
+    const actors = await readValues(this.dataSource, 'actor');
     return {
       actors: actors.map((actor) => ({ id: this.keys.auditActorId(actor), actor })),
-      actions: await readActions(this.dataSource),
+      actions: await readValues(this.dataSource, 'action'),
     };
   }
 
@@ -52,7 +52,7 @@ export class AuditController {
 
   private async toFilter({ actor_id, ...filter }: AuditQuery): Promise<AuditFilter> {
     if (actor_id === undefined) return filter;
-    const actors = await readActors(this.dataSource);
+    const actors = await readValues(this.dataSource, 'actor');
     return { ...filter, actor: actors.find((actor) => this.keys.auditActorId(actor) === actor_id) ?? null };
   }
 }
