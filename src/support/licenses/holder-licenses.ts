@@ -4,39 +4,9 @@ import { LICENSE_COLUMNS, toLicenseSummary, type LicenseRow } from '../../activa
 import { queryRows } from '../../database/sql.js';
 import { invalidMembers, problem } from '../../http/problems/problem.js';
 import type { HolderLicensesPage } from '../../http/responses/api-types.js';
-import type { LicenseStatus } from '../../licenses/license.rules.js';
 import { LICENSE_STATUS } from '../../licenses/license-status.js';
-
-/**
- * `issued`: the newest first. `status`: active, suspended, revoked, refunded. `expiry`: the earliest first, those without an expiry
- * last.
- */
-export const LICENSE_SORTS = ['issued', 'status', 'expiry'] as const;
-
-export interface HolderLicensesFilter {
-  readonly status: LicenseStatus | undefined;
-  readonly sort: (typeof LICENSE_SORTS)[number];
-  /** The position of the last license of the page before; undefined for the first page. */
-  readonly cursor: LicensePosition | undefined;
-}
-
-/** A position in the sorted list: the value that is sorted by, and the id of the license. */
-export interface LicensePosition {
-  /** As text, as the driver returns it: a number is not exact to the microsecond for a distant expiry. */
-  readonly sort_key: string;
-  readonly id: string;
-  /**
-   * When the license in the URL, which names the holder, got its address, in milliseconds; undefined if it has had it since its
-   * issue. If it gets another address, it names another holder, and the position in the list of the former one is refused.
-   */
-  readonly address_since?: number | undefined;
-}
-
-/** A page of the licenses of one holder. The filter and the page do not change `counts`. */
-type HolderLicenses = Omit<HolderLicensesPage, 'next_cursor'> & {
-  /** The cursor of the next page: the position of the last license of this one; null on the last page. */
-  readonly nextCursor: LicensePosition | null;
-};
+import type { HolderLicensesQuery } from './holder-licenses.dto.js';
+import { toCursor } from './license-cursor.js';
 
 /** How many licenses a response has at most. */
 export const PAGE_SIZE = 50;
@@ -67,20 +37,20 @@ const SELECT_PAGE = `
   ) status_counts left join license named on named.id = $1 left join page on true
   order by page.sort_key, page.id desc`;
 
-const NO_COUNTS = { active: 0, suspended: 0, revoked: 0, refunded: 0 } satisfies HolderLicenses['counts'];
+const NO_COUNTS = { active: 0, suspended: 0, revoked: 0, refunded: 0 } satisfies HolderLicensesPage['counts'];
 
 type PageRow = LicenseRow & {
   readonly holder_email: string;
   readonly holder_email_since: Date | null;
   /** Null if there is no such license, or if it has no e-mail address. */
-  readonly counts: Partial<HolderLicenses['counts']> | null;
+  readonly counts: Partial<HolderLicensesPage['counts']> | null;
   readonly machines_in_use: number;
   readonly sort_key: string;
 };
 
 /**
  * Reads one page of the licenses of a holder, with keyset pagination: a license that is issued between two requests does not shift
- * the pages.
+ * the pages. The filter and the page do not change `counts`.
  * @param id the id of any license of the holder. The URLs of the API and of the page must not contain the e-mail address.
  * @throws Problem `not_found` if there is no such license, or if its address is not known; `invalid_request` if it has got another
  *   address since the page before
@@ -88,8 +58,8 @@ type PageRow = LicenseRow & {
 export async function readHolderLicenses(
   dataSource: DataSource,
   id: string,
-  { status, sort, cursor }: HolderLicensesFilter,
-): Promise<HolderLicenses> {
+  { status, sort, cursor }: HolderLicensesQuery,
+): Promise<HolderLicensesPage> {
   if (!isUuid(id)) throw problem('not_found');
   const rows = await queryRows<PageRow>(dataSource, SELECT_PAGE, [
     id,
@@ -111,7 +81,9 @@ export async function readHolderLicenses(
     email: holder_email,
     counts: { ...NO_COUNTS, ...counts },
     licenses: shown.map((row) => toLicenseSummary(row, row.machines_in_use)),
-    nextCursor:
-      last && found.length > PAGE_SIZE ? { sort_key: last.sort_key, id: last.id, address_since } : null,
+    next_cursor:
+      last && found.length > PAGE_SIZE
+        ? toCursor({ sort_key: last.sort_key, id: last.id, address_since })
+        : null,
   };
 }

@@ -22,7 +22,7 @@ import { problem } from '../../http/problems/problem.js';
 import { LicenseKeys } from '../../keys/license-keys.js';
 import { LicensesService } from '../../licenses/licenses.service.js';
 import { PAGE_SIZE, readHolderLicenses } from './holder-licenses.js';
-import { HolderLicensesQuery, toCursor } from './holder-licenses.dto.js';
+import { HolderLicensesQuery } from './holder-licenses.dto.js';
 import { readLicenseDetail } from './license-detail.js';
 import {
   toLicenseQuery,
@@ -61,8 +61,7 @@ export class LicensesController {
   /** The licenses of the holder of this license. The holder is named by a license, so that the URL has no personal data. */
   @Get(':id/holder')
   async readHolder(@Param('id') id: string, @Query() query: HolderLicensesQuery) {
-    const { nextCursor, ...page } = await readHolderLicenses(this.dataSource, id, query);
-    return { ...page, next_cursor: toCursor(nextCursor) };
+    return readHolderLicenses(this.dataSource, id, query);
   }
 
   /** A request with the `idempotency-key` of an earlier one gets the same license (docs/decisions/0059). */
