@@ -1,13 +1,21 @@
 import { createHmac, type Hmac } from 'node:crypto';
+import { stringify } from 'uuid';
 import { deriveLicenseKey, licenseKeyHash, licenseKeyHint } from './license-key.js';
 import { readLicenseKey, withServicePrefix } from './license-key-text.js';
-import { deriveSignInCode, deriveStaffLink, type DerivationInput } from './mailed-secrets.js';
+import type { DerivationInput } from './mailed-secrets.js';
 import { readPreviousKey } from './previous-key-text.js';
-import { deriveId, derivePurchaseIds, type PurchaseIds } from './purchase-ids.js';
 import { createReleaseHint, isValidReleaseHint } from './release-hint.js';
 
 /** The length of the id of an actor in base64url, 96 bits: a collision between two actors of a vendor is practically impossible. */
 const ACTOR_ID_LENGTH = 16;
+/** The number of sign-in codes of 8 digits. */
+const CODE_COUNT = 10n ** 8n;
+
+/** The ids of a purchase and of the license that is issued for it. */
+export interface PurchaseIds {
+  readonly purchase_id: string;
+  readonly license_id: string;
+}
 
 /** A license key, and what the database stores of it. */
 interface DerivedKey {
@@ -66,7 +74,7 @@ export class LicenseKeys {
    * key in each import, also after a restore from a backup. @param key the result of `readPreviousKey`
    */
   importedLicenseId(key: string): string {
-    return deriveId(this.#secret, 'mooring imported license id v1\0', key);
+    return this.#id('mooring imported license id v1\0', key);
   }
 
   /** Derives a license key, with its hash and hint. @param generation increases when staff replace the key */
@@ -80,24 +88,39 @@ export class LicenseKeys {
     return this.#hmac('mooring license key secret check v1\0').digest();
   }
 
-  /** Derives the ids of a purchase and its license. @param transactionId the transaction id of the payment processor */
+  /**
+   * Derives the ids of a purchase and its license from the transaction id of the payment processor. A purchase that a restored
+   * backup lacks gets the same ids when it is reported again, and its license gets the license key that the buyer already has
+   * (docs/decisions/0021).
+   */
   purchaseIds(transactionId: string): PurchaseIds {
-    return derivePurchaseIds(this.#secret, transactionId);
+    return {
+      purchase_id: this.#id('mooring purchase id v1\0', transactionId),
+      license_id: this.#id('mooring license id v1\0', transactionId),
+    };
   }
 
   /** Derives the id of the license that a staff member issues with an idempotency key (docs/keys.md#license-ids). */
   issuedLicenseId(staffId: string, idempotencyKey: string): string {
-    return deriveId(this.#secret, 'mooring issued license id v1\0', `${staffId}\0${idempotencyKey}`);
+    return this.#id('mooring issued license id v1\0', `${staffId}\0${idempotencyKey}`);
   }
 
-  /** Derives the 8 digits of a sign-in code. @param row the table row of the code */
-  signInCode(row: DerivationInput): string {
-    return deriveSignInCode(this.#secret, row);
+  /**
+   * Derives the 8 digits of a sign-in code from its table row. Neither the code nor a hash of the code is stored: a hash could be
+   * compared with the hashes of all codes within seconds. A mail that is sent twice contains the same code.
+   */
+  signInCode({ id, nonce }: DerivationInput): string {
+    const digest = this.#hmac('mooring sign-in code v2\0').update(id).update(nonce).digest('hex');
+    // The remainder of a number of 256 bits, divided by one of 27 bits, has no measurable bias.
+    return String(BigInt(`0x${digest}`) % CODE_COUNT).padStart(8, '0');
   }
 
-  /** Derives the secret of a mailed sign-in link of staff. @param row the table row of the link */
-  staffLink(row: DerivationInput): string {
-    return deriveStaffLink(this.#secret, row);
+  /**
+   * Derives the secret in a mailed sign-in link of staff, 43 characters of base64url, from the table row of the link.
+   * Neither a table nor the mail job contains this secret. A mail that is sent twice contains the same link.
+   */
+  staffLink({ id, nonce }: DerivationInput): string {
+    return this.#hmac('mooring staff link v2\0').update(id).update(nonce).digest('base64url');
   }
 
   /** Derives the 32 bytes of a challenge of WebAuthn. @param staffId who registers a passkey; null for a sign-in */
@@ -126,6 +149,14 @@ export class LicenseKeys {
    */
   hashErasedAddress(email: string): string {
     return this.#keyedHash('mooring erased address v1\0', email).digest('hex');
+  }
+
+  /** Derives a UUID in the form of version 7, whose first 48 bits are not a time. @param domainSeparator each use has its own */
+  #id(domainSeparator: string, text: string): string {
+    const bytes = this.#hmac(domainSeparator).update(text).digest().subarray(0, 16);
+    bytes[6] = 0x70 | (bytes[6]! & 0x0f);
+    bytes[8] = 0x80 | (bytes[8]! & 0x3f);
+    return stringify(bytes);
   }
 
   /** Begins an HMAC-SHA256 with the secret. No other use of the secret has an input that begins with the domain separator. */

@@ -7,8 +7,7 @@ import { Config, type OnExpiry } from '../core/config.js';
 import { isTimeCertain } from '../database/database-clock.js';
 import { execute, queryOne, queryRow, queryRows } from '../database/sql.js';
 import { problem } from '../http/problems/problem.js';
-import { LicenseKeys } from '../keys/license-keys.js';
-import type { PurchaseIds } from '../keys/purchase-ids.js';
+import { LicenseKeys, type PurchaseIds } from '../keys/license-keys.js';
 import { enqueueMail } from '../mail/mail.service.js';
 import { setEventTime } from './event-time.js';
 import {

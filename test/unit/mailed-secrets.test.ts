@@ -1,23 +1,24 @@
 import { expect, test } from '@jest/globals';
-import { deriveSignInCode, deriveStaffLink, newNonce } from '../../src/keys/mailed-secrets.js';
+import { LicenseKeys } from '../../src/keys/license-keys.js';
+import { newNonce } from '../../src/keys/mailed-secrets.js';
 import { readSignInCode } from '../../src/keys/typed-text.js';
 
-const secret = Buffer.alloc(32, 7);
+const keys = new LicenseKeys(Buffer.alloc(32, 7), 'MOOR');
 const row = { id: '01980000-0000-4000-8000-000000000001', nonce: Buffer.alloc(32, 1) };
 
 // The expected values were computed with other programs: printf, openssl dgst -mac HMAC, and bc for the remainder.
 test('a sign-in code and a staff link are derived from the secret, the id and the nonce, each with its own label', () => {
-  expect(deriveSignInCode(secret, row)).toBe('67402944');
-  expect(deriveStaffLink(secret, row)).toBe('L5_4dpwHhg6uY0uRr2zWNbAWeVo5vy4EfBd7F0JBgrY');
+  expect(keys.signInCode(row)).toBe('67402944');
+  expect(keys.staffLink(row)).toBe('L5_4dpwHhg6uY0uRr2zWNbAWeVo5vy4EfBd7F0JBgrY');
 });
 
 test.each([
-  ['another nonce', secret, { ...row, nonce: Buffer.alloc(32, 2) }],
-  ['another id', secret, { ...row, id: '01980000-0000-4000-8000-000000000002' }],
-  ['another secret', Buffer.alloc(32, 8), row],
-])('with %s the code and the link are different', (_what, otherSecret, otherRow) => {
-  expect(deriveSignInCode(otherSecret, otherRow)).not.toBe(deriveSignInCode(secret, row));
-  expect(deriveStaffLink(otherSecret, otherRow)).not.toBe(deriveStaffLink(secret, row));
+  ['another nonce', keys, { ...row, nonce: Buffer.alloc(32, 2) }],
+  ['another id', keys, { ...row, id: '01980000-0000-4000-8000-000000000002' }],
+  ['another secret', new LicenseKeys(Buffer.alloc(32, 8), 'MOOR'), row],
+])('with %s the code and the link are different', (_what, otherKeys, otherRow) => {
+  expect(otherKeys.signInCode(otherRow)).not.toBe(keys.signInCode(row));
+  expect(otherKeys.staffLink(otherRow)).not.toBe(keys.staffLink(row));
 });
 
 test('a nonce is 256 random bits', () => {
@@ -28,7 +29,7 @@ test('a nonce is 256 random bits', () => {
 
 test('a sign-in code has eight digits, also where it begins with zeros', () => {
   const codes = Array.from({ length: 400 }, (_, i) =>
-    deriveSignInCode(Buffer.alloc(32, 1), {
+    new LicenseKeys(Buffer.alloc(32, 1), 'MOOR').signInCode({
       id: '019a0000-0000-7000-8000-000000000001',
       nonce: Buffer.from([i >> 8, i & 255]),
     }),
