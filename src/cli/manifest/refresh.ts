@@ -3,7 +3,6 @@ import { entryOf } from '../../keys/manifests/signed-manifest.js';
 import { PublishedVersions } from '../../manifest/published-versions.js';
 import { readWithdrawalTarget, readManifestFile, type FoundManifest } from './live-manifest.js';
 import {
-  checkSigningOptions,
   makeManifest,
   loadLiveManifest,
   openSigningContext,
@@ -15,7 +14,6 @@ import { CommandError, printMessage } from '../terminal/output.js';
 
 /** `manifest refresh`: signs the live version again with a later expiry. */
 export async function refresh(options: SigningOptions, command: Command): Promise<void> {
-  checkSigningOptions(options);
   const context = await openSigningContext(options);
   const live = await loadLiveManifest(options, context);
   const { also_available, expires_at } = live.content;
@@ -31,7 +29,6 @@ export async function withdraw(
   options: SigningOptions & { readonly backTo?: string },
   command: Command,
 ): Promise<void> {
-  checkSigningOptions(options);
   const context = await openSigningContext(options);
   const live = await loadLiveManifest(options, context);
   const target = verifyFound(await findTarget(options.backTo, context), context);

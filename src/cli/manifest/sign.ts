@@ -5,13 +5,7 @@ import { alsoAvailable } from '../../keys/manifests/signed-manifest.js';
 import { PublishedVersions } from '../../manifest/published-versions.js';
 import { readImage } from './image.js';
 import { attachSignatures, type AttachOptions } from './attach.js';
-import {
-  checkSigningOptions,
-  makeManifest,
-  loadLiveManifest,
-  openSigningContext,
-  type SigningOptions,
-} from './signing.js';
+import { makeManifest, loadLiveManifest, openSigningContext, type SigningOptions } from './signing.js';
 import { progressBar } from '../terminal/progress-bar.js';
 import { fromWorkingDirectory } from '../terminal/files.js';
 import { UsageError } from '../terminal/output.js';
@@ -37,7 +31,6 @@ export async function sign(options: SignOptions, command: Command): Promise<void
   const dmg = options.dmg ?? throwMissingOption('--dmg <file>');
   const version = options.version ?? throwMissingOption('--version <v>');
   const url = options.url ?? throwMissingOption('--url <url>');
-  checkSigningOptions(options);
   const context = await openSigningContext(options);
   const live = first ? null : await loadLiveManifest(options, context);
   // The disk image is read last, because reading it takes longest.

@@ -56,7 +56,7 @@ export interface SigningContext {
  * Checks the options before the disk image is read or a passphrase is asked for.
  * @throws UsageError, or CommandError if a file exists
  */
-export function checkSigningOptions({ expires, out, prepare, dryRun, key }: SigningOptions): void {
+function checkSigningOptions({ expires, out, prepare, dryRun, key }: SigningOptions): void {
   if (prepare !== undefined && key) throw new UsageError('--prepare signs nothing: omit --key.');
   if ([prepare, dryRun, out].filter((option) => option !== undefined).length > 1)
     throw new UsageError('--prepare, --dry-run and --out exclude each other.');
@@ -64,8 +64,9 @@ export function checkSigningOptions({ expires, out, prepare, dryRun, key }: Sign
   if (expires && expires <= new Clock().now()) throw new UsageError('--expires must be in the future.');
 }
 
-/** Reads the settings, the time and the keys, and asks for the passphrases of encrypted keys. */
+/** Checks the options, reads the settings, the time and the keys, and asks for the passphrases of encrypted keys. */
 export async function openSigningContext(options: SigningOptions): Promise<SigningContext> {
+  checkSigningOptions(options);
   const config = publisherConfig();
   const now = new Clock().now();
   const isUnsigned = options.prepare !== undefined || options.dryRun === true;
