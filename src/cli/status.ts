@@ -11,7 +11,7 @@ export function statusCommands(mooring: Command): void {
     .description('apply the pending migrations')
     .action(async (_options: unknown, command: Command) => {
       const { withDatabase } = await loadContext();
-      const applied = await withDatabase(async (context) => context.appliedMigrations, { mayMigrate: true });
+      const applied = await withDatabase(async (_context, names) => names, { mayMigrate: true });
       const text = applied.length > 0 ? `Applied: ${applied.join(', ')}.` : 'Nothing to apply.';
       print(command, { applied }, text);
     });

@@ -28,17 +28,16 @@ export interface CommandContext {
   readonly dataSource: DataSource;
   /** The URL of the database, also if it is the embedded one. */
   readonly databaseUrl: string;
-  /** The names of the migrations that this command applied. */
-  readonly appliedMigrations: readonly string[];
 }
 
 /**
- * Opens the database, passes it to `work` and closes it, whether or not the service runs at the same time. Pending migrations are
- * always applied to the embedded database, and to another database only with `mayMigrate`; otherwise they are an error.
+ * Opens the database, passes it to `work` with the names of the migrations that were applied, and closes it, whether or not the
+ * service runs at the same time. Pending migrations are always applied to the embedded database, and to another database only with
+ * `mayMigrate`; otherwise they are an error.
  * @throws CommandError if migrations are pending
  */
 export async function withDatabase<T>(
-  work: (context: CommandContext) => Promise<T>,
+  work: (context: CommandContext, appliedMigrations: readonly string[]) => Promise<T>,
   { config = new Config(process.env), mayMigrate = false }: { config?: Config; mayMigrate?: boolean } = {},
 ): Promise<T> {
   const { url, isEmbedded, close } = await openDatabase(config, printMessage, { mayUseRunningServer: true });
@@ -55,7 +54,7 @@ export async function withDatabase<T>(
             `The database lacks the migrations ${pending.join(', ')}: run mooring migrate first.`,
           );
         const appliedMigrations = pending.length > 0 ? await migrate() : migrated;
-        return work({ config, clock: new Clock(), dataSource, databaseUrl: url, appliedMigrations });
+        return work({ config, clock: new Clock(), dataSource, databaseUrl: url }, appliedMigrations);
       },
       { entities: COMMAND_ENTITIES },
     );

@@ -12,6 +12,7 @@ import { databaseFailure } from '../../database/open-database.js';
 import { queryOne, queryPrepared } from '../../database/sql.js';
 import { READ_ACTIVATIONS } from '../../heartbeat/activation-reads.js';
 import { readExistingLicenseKeys } from '../../keys/key-material.js';
+import { License } from '../../licenses/license.entity.js';
 import { checkKeySettings } from '../../licenses/license-key-secret.js';
 import { findManifestContradictions } from '../../manifest/manifest-settings.js';
 import { createWarningsService } from '../context/warnings.js';
@@ -27,8 +28,7 @@ export async function checkDatabase(config: Config, clock: Clock, report: Report
   try {
     await withMaintenanceConnection(
       url,
-      async (dataSource) =>
-        checkOpenDatabase({ config, clock, dataSource, databaseUrl: url, appliedMigrations: [] }, report),
+      async (dataSource) => checkOpenDatabase({ config, clock, dataSource, databaseUrl: url }, report),
       { entities: COMMAND_ENTITIES },
     );
   } catch (error) {
@@ -135,11 +135,7 @@ async function checkContent(context: CommandContext, report: Report): Promise<vo
       'manifest',
       manifest ? `The live manifest offers ${manifest}.` : 'No manifest is published yet.',
     );
-  const { has_licenses } = await queryOne<{ has_licenses: boolean }>(
-    context.dataSource,
-    'select exists (select from license) as has_licenses',
-  );
-  if (context.config.isProduction && !has_licenses)
+  if (context.config.isProduction && !(await context.dataSource.manager.exists(License)))
     report.warn(
       'licenses',
       'The database has no license, so every activation is answered with 503: issue or import the first one, or correct DATABASE_URL.',
