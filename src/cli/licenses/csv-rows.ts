@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { pipeline } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import type { ImportRow } from '../../licenses/license-import.js';
-import { fileError } from '../terminal/files.js';
+import { explainFileError } from '../terminal/files.js';
 import { CommandError } from '../terminal/output.js';
 import { progressBar } from '../terminal/progress-bar.js';
 
@@ -18,12 +18,9 @@ interface CsvOptions {
 
 /** Opens a file to read it. @throws CommandError if the path is not a file, or the file cannot be read */
 export async function openFile(path: string): Promise<FileHandle> {
-  const refuse = (error: unknown): never => {
-    throw fileError(path, error);
-  };
   // The type is checked before the file is opened, because opening a pipe would wait for its writer.
-  if (!(await stat(path).catch(refuse)).isFile()) throw new CommandError(`${path} is not a file.`);
-  return open(path).catch(refuse);
+  if (!(await explainFileError(path, stat(path))).isFile()) throw new CommandError(`${path} is not a file.`);
+  return explainFileError(path, open(path));
 }
 
 /** Reads a CSV file as a stream, with a progress bar. Yields the rows that are not empty, the header first. */

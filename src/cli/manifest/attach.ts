@@ -5,7 +5,7 @@ import { isSignature, thumbprint, verifyText } from '../../keys/ed25519/ed25519.
 import { assembleManifest, type ManifestSignature } from '../../keys/manifests/signed-manifest.js';
 import { knownManifestKeys, publisherConfig } from './signing-keys.js';
 import { writeManifest } from './signing.js';
-import { fileError, fromWorkingDirectory, refuseExisting } from '../terminal/files.js';
+import { explainFileError, fromWorkingDirectory, refuseExisting } from '../terminal/files.js';
 import { typedOption } from '../terminal/options.js';
 import { CommandError, UsageError } from '../terminal/output.js';
 
@@ -84,7 +84,5 @@ function readSignature(bytes: Buffer): string | null {
 
 async function read(name: string): Promise<Buffer> {
   const file = fromWorkingDirectory(name);
-  return readFile(file).catch((error: unknown) => {
-    throw fileError(file, error);
-  });
+  return explainFileError(file, readFile(file));
 }

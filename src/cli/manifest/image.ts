@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
-import { fileError } from '../terminal/files.js';
+import { explainFileError } from '../terminal/files.js';
 import { CommandError } from '../terminal/output.js';
 
 const CHUNK_BYTES = 1 << 20;
@@ -19,11 +19,11 @@ export async function readImage(
   onProgress: (done: number, total: number) => void,
 ): Promise<{ size: number; sha256: string; isDiskImage: boolean }> {
   const readStats = () => stat(file, { bigint: true });
-  const before = await readStats().catch((error: unknown) => refuse(file, error));
+  const before = await explainFileError(file, readStats());
   if (!before.isFile()) throw new CommandError(`${file} is not a file.`);
   if (before.size === 0n) throw new CommandError(`${file} is empty.`);
   const size = Number(before.size);
-  await using handle = await open(file).catch((error: unknown) => refuse(file, error));
+  await using handle = await explainFileError(file, open(file));
   const digest = createHash('sha256');
   const trailer = await handle.read(Buffer.alloc(4), 0, 4, Math.max(0, size - TRAILER_BYTES));
   let done = 0;
@@ -46,8 +46,4 @@ export async function readImage(
 
 function isSameFile(a: BigIntStats, b: BigIntStats): boolean {
   return a.dev === b.dev && a.ino === b.ino && a.size === b.size && a.mtimeNs === b.mtimeNs;
-}
-
-function refuse(file: string, error: unknown): never {
-  throw fileError(file, error);
 }

@@ -5,7 +5,7 @@ import { readDocument } from '../../keys/manifests/signed-manifest.js';
 import type { ManifestService } from '../../manifest/manifest.service.js';
 import { hasDatabase } from '../context/has-database.js';
 import { RESPONSE_TIMEOUTS_MS } from '../context/response-timeouts.js';
-import { fileError, fromWorkingDirectory } from '../terminal/files.js';
+import { explainFileError, fromWorkingDirectory } from '../terminal/files.js';
 import { CommandError } from '../terminal/output.js';
 import { certificateFault } from './request-faults.js';
 import { publisherConfig } from './signing-keys.js';
@@ -21,12 +21,7 @@ export interface FoundManifest {
 export async function readManifestFile(file: string): Promise<unknown> {
   const name = file === '-' ? 'Standard input' : fromWorkingDirectory(file);
   const content = file === '-' ? text(process.stdin) : readFile(name, 'utf8');
-  return parse(
-    await content.catch((error: unknown) => {
-      throw fileError(name, error);
-    }),
-    name,
-  );
+  return parse(await explainFileError(name, content), name);
 }
 
 /** Reads the document in a file or at a URL; null if the server at the URL answers that no manifest is published. */

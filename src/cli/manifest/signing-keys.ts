@@ -7,7 +7,7 @@ import { encryptedPrivateKey } from '../../keys/ed25519/encrypted-private-key.js
 import { DATABASE_SETTINGS } from '../context/has-database.js';
 import { developmentManifestKeyFile, trustedManifestKeys } from '../../keys/key-material.js';
 import type { AskPassphrase } from '../terminal/passphrase.js';
-import { fileError, fromWorkingDirectory, refuseExisting, writeNew } from '../terminal/files.js';
+import { explainFileError, fromWorkingDirectory, refuseExisting, writeNew } from '../terminal/files.js';
 import { CommandError, printMessage, UsageError } from '../terminal/output.js';
 
 /** The settings that `publisherConfig` reads. `manifest publish` in a database reads all settings. */
@@ -88,9 +88,7 @@ async function developmentKey(config: Config): Promise<KeyObject> {
 }
 
 async function readPrivateKey(file: string, ask: AskPassphrase): Promise<KeyObject> {
-  const pem = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw fileError(file, error);
-  });
+  const pem = await explainFileError(file, readFile(file, 'utf8'));
   const isEncrypted = pem.includes('BEGIN ENCRYPTED PRIVATE KEY');
   // A publisher who reads that the passphrase is wrong could give up a key of which there is a copy.
   if (isEncrypted && isDamaged(pem))

@@ -42,8 +42,15 @@ export function writeError(file: string, error: unknown): CommandError {
   return fileError(file, error);
 }
 
+/** Awaits work that reads a file. @throws CommandError if it fails */
+export async function explainFileError<T>(file: string, work: Promise<T>): Promise<T> {
+  return work.catch((error: unknown) => {
+    throw fileError(file, error);
+  });
+}
+
 /** Converts an error on reading a file to `CommandError`. */
-export function fileError(file: string, error: unknown): CommandError {
+function fileError(file: string, error: unknown): CommandError {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') return new CommandError(`${file} does not exist.`);
   // In an installation, root calls the command, and the user of the service runs it.
