@@ -29,7 +29,7 @@ export async function* csvRows(
   path: string,
   { delimiters = /[,;]/, maxRowBytes = 16_384 }: CsvOptions = {},
 ): AsyncGenerator<ImportRow, undefined> {
-  const showProgress = progressBar(basename(path));
+  using showProgress = progressBar(basename(path));
   let line = 1;
   const parser = parse({
     bom: true,
@@ -56,9 +56,6 @@ export async function* csvRows(
     throw error.code === 'CSV_MAX_RECORD_SIZE'
       ? longRow(path, line, maxRowBytes)
       : new CommandError(`${path}, line ${line}: a quotation mark is missing or out of place.`);
-  } finally {
-    // Removes the progress bar.
-    showProgress(1, 1);
   }
 }
 

@@ -72,14 +72,9 @@ async function* readJson(
   path: string,
   { resourceType }: ExportFormat,
 ): AsyncGenerator<ExportRow, undefined> {
-  const showProgress = progressBar(basename(path));
-  try {
-    const documents = jsonDocuments(jsonText(file, path, showProgress), path);
-    for await (const row of jsonRows(documents, resourceType)) yield { ...row, content: row.values };
-  } finally {
-    // Removes the progress bar.
-    showProgress(1, 1);
-  }
+  using showProgress = progressBar(basename(path));
+  const documents = jsonDocuments(jsonText(file, path, showProgress), path);
+  for await (const row of jsonRows(documents, resourceType)) yield { ...row, content: row.values };
 }
 
 async function* jsonText(

@@ -64,19 +64,14 @@ async function compare(
   if (!ok) throw new WrongAddress(`answered with status ${status}`);
   const announced = headers.has('content-encoding') ? null : headers.get('content-length');
   if (announced !== null && Number(announced) !== size) throw wrongSize(`${announced} bytes`, size);
-  const showProgress = progressBar(basename(new URL(url).pathname));
+  using showProgress = progressBar(basename(new URL(url).pathname));
   const digest = createHash('sha256');
   let done = 0;
-  try {
-    for await (const chunk of body ?? []) {
-      timer.refresh();
-      digest.update(chunk);
-      if ((done += chunk.length) > size) throw wrongSize('more bytes', size);
-      showProgress(done, size);
-    }
-  } finally {
-    // Removes the progress bar.
-    showProgress(1, 1);
+  for await (const chunk of body ?? []) {
+    timer.refresh();
+    digest.update(chunk);
+    if ((done += chunk.length) > size) throw wrongSize('more bytes', size);
+    showProgress(done, size);
   }
   if (done !== size) throw wrongSize(`${done} bytes`, size);
   const found = digest.digest('hex');
