@@ -5,6 +5,7 @@ import type { Activation, LicenseView } from '../../http/responses/api-types.js'
 import { utcDay } from '../../core/clock.js';
 import { ON_EXPIRY, type OnExpiry } from '../../core/config.js';
 import { Invalid } from '../../core/field.js';
+import { definedMembers } from '../../core/json-object.js';
 import { emailField } from '../../fields/email.js';
 import { licenseKeyHash } from '../../keys/license-key.js';
 import { hasValidCheckSymbol, readLicenseKey, withServicePrefix } from '../../keys/license-key-text.js';
@@ -163,16 +164,13 @@ function toValue({ activations, ...license }: LicenseView) {
 }
 
 async function set(id: string, options: SetOptions, command: Command): Promise<void> {
-  const values = {
+  const change: LicenseChange = definedMembers({
     machines_allowed: options.machines,
     expires_at: options.expires === 'never' ? null : options.expires,
     on_expiry: options.onExpiry,
     staff_status: options.status,
     email: options.email,
-  };
-  const change: LicenseChange = Object.fromEntries(
-    Object.entries(values).filter(([, value]) => value !== undefined),
-  );
+  });
   if (Object.keys(change).length === 0) {
     throw new UsageError(
       'Give at least one change: --machines, --expires, --on-expiry, --status or --email.',

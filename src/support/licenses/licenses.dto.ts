@@ -1,6 +1,7 @@
 import type { LicenseQuery } from '../../activation/license-overview.js';
 import type { OnExpiry } from '../../core/config.js';
 import { oneOf, optional, textField } from '../../core/field.js';
+import { definedMembers } from '../../core/json-object.js';
 import { characterCount } from '../../core/text.js';
 import { emailField } from '../../fields/email.js';
 import { licenseKeyOrPreviousField } from '../../fields/license-key.js';
@@ -79,13 +80,8 @@ export class LicenseChangeRequest {
 /** @throws Problem `invalid_request` unless the request has exactly one member */
 export function toLicenseQuery(request: SearchRequest, keys: LicenseKeys): LicenseQuery {
   const { email, license_key, license_id, transaction_id, activation_id } = request;
-  const query: LicenseQuery = {
-    ...(email !== undefined && { email }),
-    ...(license_key !== undefined && { key: keys.hashesOfTyped(license_key) }),
-    ...(license_id !== undefined && { id: license_id }),
-    ...(transaction_id !== undefined && { transaction_id }),
-    ...(activation_id !== undefined && { activation_id }),
-  };
+  const key = license_key === undefined ? undefined : keys.hashesOfTyped(license_key);
+  const query: LicenseQuery = definedMembers({ email, key, id: license_id, transaction_id, activation_id });
   if (Object.keys(query).length === 1) return query;
   const names = SEARCH_MEMBERS.filter((name) => request[name] !== undefined);
   throw invalidMembersWith(
@@ -96,14 +92,14 @@ export function toLicenseQuery(request: SearchRequest, keys: LicenseKeys): Licen
 
 /** Returns the columns to change; the others keep their values. @throws Problem `invalid_request` if the request changes none */
 export function toLicenseChange(request: LicenseChangeRequest): LicenseChange {
-  const { machines_allowed, expires_at, on_expiry, status, email } = request;
-  const change: LicenseChange = {
-    ...(machines_allowed !== undefined && { machines_allowed }),
-    ...(expires_at !== undefined && { expires_at }),
-    ...(on_expiry !== undefined && { on_expiry }),
-    ...(status !== undefined && { staff_status: status }),
-    ...(email !== undefined && { email }),
-  };
+  const { machines_allowed, expires_at, on_expiry, status: staff_status, email } = request;
+  const change: LicenseChange = definedMembers({
+    machines_allowed,
+    expires_at,
+    on_expiry,
+    staff_status,
+    email,
+  });
   if (Object.keys(change).length > 0) return change;
   throw invalidMembersWith(CHANGE_MEMBERS, `give at least one of ${CHANGE_MEMBERS.join(', ')}`);
 }
