@@ -10,7 +10,7 @@ import { emailField } from '../../fields/email.js';
 import { licenseKeyHash } from '../../keys/license-key.js';
 import { hasValidCheckSymbol, readLicenseKey, withServicePrefix } from '../../keys/license-key-text.js';
 import { STAFF_STATUSES, type StaffStatus } from '../../licenses/license.rules.js';
-import type { LicenseChange } from '../../licenses/licenses.service.js';
+import type { LicenseChange, LicensesService } from '../../licenses/licenses.service.js';
 import {
   createLicensesService,
   openLicenseKeys,
@@ -50,6 +50,10 @@ import {
 
 const NOT_FOUND =
   'No license has this id: `mooring license show` finds it by the key, the transaction or the e-mail address.';
+
+/** Opens the database, and passes the service to `work`. */
+const withLicenses = <T>(work: (licenses: LicensesService, context: CommandContext) => Promise<T>) =>
+  withDatabase(async (context) => work(await createLicensesService(context), context));
 
 interface IssueOptions {
   readonly email: string;
@@ -123,9 +127,7 @@ export function licenseCommands(license: Command): void {
 async function issue(options: IssueOptions, command: Command): Promise<void> {
   const { email, machines, expires, onExpiry } = options;
   const terms = { email, machines_allowed: machines, expires_at: expires, on_expiry: onExpiry };
-  const issued = await withDatabase(async (context) =>
-    (await createLicensesService(context)).issue(terms, auditContextOf(command)),
-  );
+  const issued = await withLicenses((licenses) => licenses.issue(terms, auditContextOf(command)));
   print(command, issued, keyText(issued));
 }
 
@@ -176,22 +178,17 @@ async function set(id: string, options: SetOptions, command: Command): Promise<v
       'Give at least one change: --machines, --expires, --on-expiry, --status or --email.',
     );
   }
-  const view = await withDatabase(async (context) => {
-    await explainNotFound(
-      (await createLicensesService(context)).set(id, change, auditContextOf(command, options.reason)),
-      NOT_FOUND,
-    );
+  const view = await withLicenses(async (licenses, context) => {
+    await explainNotFound(licenses.set(id, change, auditContextOf(command, options.reason)), NOT_FOUND);
     return findLicense(context, id);
   });
   print(command, toValue(view), licenseText(view));
 }
 
 async function rekey(id: string, { reason }: { reason: string }, command: Command): Promise<void> {
-  const { license_key } = await withDatabase(async (context) =>
-    explainNotFound(
-      (await createLicensesService(context)).rekey(id, auditContextOf(command, reason)),
-      NOT_FOUND,
-    ),
+  const { license_key } = await explainNotFound(
+    withLicenses((licenses) => licenses.rekey(id, auditContextOf(command, reason))),
+    NOT_FOUND,
   );
   const rekeyed = { license_id: id, license_key };
   print(
@@ -203,8 +200,9 @@ async function rekey(id: string, { reason }: { reason: string }, command: Comman
 
 /** Queues the mail with the key. In --json, `mailed` means accepted for mailing: a running service sends the mail. */
 async function sendKey(id: string, _options: unknown, command: Command): Promise<void> {
-  await withDatabase(async (context) =>
-    explainNotFound((await createLicensesService(context)).sendKey(id, auditContextOf(command)), NOT_FOUND),
+  await explainNotFound(
+    withLicenses((licenses) => licenses.sendKey(id, auditContextOf(command))),
+    NOT_FOUND,
   );
   print(command, { license_id: id, mailed: true }, 'The key is sent by mail as soon as the service runs.');
 }
