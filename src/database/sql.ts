@@ -65,6 +65,12 @@ export const elementsOf = (parameter: string) => `array(select unnest(${paramete
 /** SQL for the right side of `column = any(…)` with an array parameter, see `elementsOf`. */
 export const anyOf = (parameter: string) => `any(${elementsOf(parameter)})`;
 
+/** Returns the values of rows by column, in the order of the names, for an `unnest` of one array for each column. */
+export const valuesByColumn = <Row, Name extends keyof Row>(
+  rows: readonly Row[],
+  names: readonly Name[],
+): Row[Name][][] => names.map((name) => rows.map((row) => row[name]));
+
 /** A statement that each connection of a pool prepares once, under its name. */
 interface PreparedStatement {
   readonly name: string;

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { queryPrepared } from '../database/sql.js';
+import { queryPrepared, valuesByColumn } from '../database/sql.js';
 import { EVENT_TIMES, MAX_ATTEMPTS, retryDelayMs, type OutgoingEvent } from './outgoing-event.js';
 
 /** SQL condition of an event that was neither delivered nor given up. */
@@ -54,15 +54,7 @@ export async function settleAttempts(
   now: Date,
 ): Promise<void> {
   const outcomes = attempts.map((attempt) => outcomeOf(attempt, now));
-  const column = <Name extends keyof (typeof outcomes)[number]>(name: Name) =>
-    outcomes.map((each) => each[name]);
-  const values = [
-    column('position'),
-    column('error'),
-    column('delivered_at'),
-    column('given_up_at'),
-    column('pause_ms'),
-  ];
+  const values = valuesByColumn(outcomes, ['position', 'error', 'delivered_at', 'given_up_at', 'pause_ms']);
   await queryPrepared(client, { name: 'settle events', text: SETTLE, values });
 }
 

@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { utcDay } from '../core/clock.js';
-import { execute } from '../database/sql.js';
+import { execute, valuesByColumn } from '../database/sql.js';
 import type { LicenseKeys } from '../keys/license-keys.js';
 import { previousKeyHint } from '../keys/previous-key-text.js';
 import { endedAt } from '../licenses/license.rules.js';
@@ -153,14 +153,11 @@ async function writePurchases(
   purchases: readonly PlannedPurchase[],
   now: Date,
 ): Promise<void> {
-  const columns = (
-    list: readonly PlannedPurchase[],
-    ...names: ('id' | 'transaction_id' | 'email' | 'state')[]
-  ) => names.map((name) => list.map((purchase) => purchase[name]));
   const [added, changed] = [purchases.filter(({ before }) => !before), purchases.filter(isChanged)];
-  const addedColumns = columns(added, 'id', 'transaction_id', 'email', 'state');
+  const addedColumns = valuesByColumn(added, ['id', 'transaction_id', 'email', 'state']);
   if (added.length > 0) await execute(manager, INSERT_PURCHASES, [...addedColumns, utcDay(now)]);
-  if (changed.length > 0) await execute(manager, RAISE_PURCHASES, columns(changed, 'id', 'email', 'state'));
+  if (changed.length > 0)
+    await execute(manager, RAISE_PURCHASES, valuesByColumn(changed, ['id', 'email', 'state']));
 }
 
 const INSERTED_COLUMNS = [

@@ -4,7 +4,7 @@ import { recordAudit, type AuditContext } from '../audit/audit.js';
 import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { Invalid, type Field } from '../core/field.js';
-import { execute, queryRows } from '../database/sql.js';
+import { execute, queryRows, valuesByColumn } from '../database/sql.js';
 import { emailField } from '../fields/email.js';
 import { completeLicenseKeyField } from '../fields/license-key.js';
 import { expiryTextField, machinesAllowedField, onExpiryField } from '../fields/license-terms.js';
@@ -199,7 +199,7 @@ class LicenseWriter {
       licenses.push({ id: uuidv7(), key_hash, key_hint: licenseKeyHint(key), ...license });
     }
     const hashes = licenses.map(({ key_hash }) => key_hash);
-    const values = VALUE_COLUMNS.map((name) => licenses.map((license) => license[name]));
+    const values = valuesByColumn(licenses, VALUE_COLUMNS);
     const hasNoFaults = this.#faults.length + faults.length === 0;
     const takenKeys = hasNoFaults
       ? [
