@@ -13,7 +13,7 @@ import { outbox } from '../erasure/harness.js';
 import { formsOfAddress, formsOfText, isWord, LeakSearch } from '../support/leak-search.js';
 import { documentedRoutes, fillPath } from '../support/http/openapi.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
-import { cancelLockWaitsDuring } from '../support/tables.js';
+import { cancelLockWaitsDuring, everyRow } from '../support/tables.js';
 import { PURCHASES_PATH, signatureHeaders, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 import { temporaryFolder } from '../support/folders.js';
 
@@ -378,18 +378,7 @@ async function sendSupportRequests(
 const readLogs = () =>
   server.stdout + server.stderr + readFileSync(join(directory, 'data/postgres.log'), 'utf8');
 
-/** Reads every row of every table, as text, also those of the system: its statistics contain values of columns. */
-async function readTables(): Promise<string> {
-  const { rows } = await database.query<{ name: string }>(
-    `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname <> 'information_schema'`,
-  );
-  const texts: string[] = [];
-  for (const { name } of rows) {
-    const { rows: all } = await database.query<{ row: string }>(`select t::text as row from ${name} t`);
-    texts.push(...all.map(({ row }) => row));
-  }
-  return texts.join('\n');
-}
+const readTables = async () => (await everyRow(database, { hasSystem: true })).join('\n');
 
 async function searchRawFiles(search: LeakSearch): Promise<string[]> {
   await database.query('checkpoint');
