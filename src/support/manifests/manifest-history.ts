@@ -10,42 +10,35 @@ const MANIFEST_PAGE_SIZE = 100;
 /** Reads the newest MANIFEST_PAGE_SIZE published manifests, newest first, and when the live one expires. */
 export async function readPublishedManifests(dataSource: DataSource, now: Date): Promise<ManifestListAnswer> {
   // One more row than the page is read, because a withdrawal is recognized by comparison with the previous manifest.
-  const sql = `select signed, published_at from manifest order by sequence desc limit ${MANIFEST_PAGE_SIZE + 1}`;
-  const rows = await queryRows<{ signed: string; published_at: Date }>(dataSource, sql);
-  const contents = rows.map(({ signed, published_at }) => ({ ...parseSigned(signed), published_at }));
+  const contents = await readManifests(dataSource, MANIFEST_PAGE_SIZE + 1);
   const manifests = contents.slice(0, MANIFEST_PAGE_SIZE).map((content, i) => {
     const { sequence, version, published_at, expires_at, minimum_license_expiry } = content;
     const previous = contents[i + 1];
     const withdrawal = previous !== undefined && compareVersions(version, previous.version) < 0;
-    return {
-      sequence,
-      version,
-      published_at: rfc3339(published_at),
-      expires_at,
-      minimum_license_expiry,
-      withdrawal,
-    };
+    return { sequence, version, published_at, expires_at, minimum_license_expiry, withdrawal };
   });
   const [live] = contents;
   return { live: live ? toLiveManifest(live, now) : null, manifests };
 }
 
-const SELECT_MANIFESTS = 'select signed, published_at from manifest order by sequence';
-
 /** Reads when each version became the live one, newest first. */
 export async function readPublications(dataSource: DataSource): Promise<Publication[]> {
-  const rows = await queryRows<{ signed: string; published_at: Date }>(dataSource, SELECT_MANIFESTS);
-  const manifests = rows.map(({ signed, published_at }) => ({
-    version: parseSigned(signed).version,
-    published_at,
+  const manifests = await readManifests(dataSource, null);
+  return manifests.flatMap(({ version, published_at }, i) => {
+    const previous = manifests[i + 1];
+    const order = previous ? compareVersions(version, previous.version) : 1;
+    return order === 0 ? [] : [{ version, published_at, withdrawal: order < 0 }];
+  });
+}
+
+/** Reads the published manifests, newest first. @param limit null reads all */
+async function readManifests(dataSource: DataSource, limit: number | null) {
+  const sql = 'select signed, published_at from manifest order by sequence desc limit $1';
+  const rows = await queryRows<{ signed: string; published_at: Date }>(dataSource, sql, [limit]);
+  return rows.map(({ signed, published_at }) => ({
+    ...parseSigned(signed),
+    published_at: rfc3339(published_at),
   }));
-  return manifests
-    .flatMap(({ version, published_at }, i) => {
-      const previous = manifests[i - 1];
-      const order = previous ? compareVersions(version, previous.version) : 1;
-      return order === 0 ? [] : [{ version, published_at: rfc3339(published_at), withdrawal: order < 0 }];
-    })
-    .toReversed();
 }
 
 function toLiveManifest(live: { sequence: number; version: string; expires_at: string }, now: Date) {
