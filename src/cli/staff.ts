@@ -76,12 +76,7 @@ async function add(email: string, { role }: { role: Role }, command: Command): P
 async function list(_options: unknown, command: Command): Promise<void> {
   const members = await withStaff((staff) => staff.list());
   const head = ['E-mail', 'Role', 'Passkeys', 'Added'];
-  const rows = members.map(({ email, role, passkeys, created_at }) => [
-    email,
-    role,
-    String(passkeys),
-    created_at,
-  ]);
+  const rows = members.map((each) => [each.email, each.role, String(each.passkeys), each.created_at]);
   const values = members.map((each) => withIdName('staff', each));
   print(command, values, members.length > 0 ? aligned([head, ...rows]) : 'There are no staff members.');
 }
@@ -123,13 +118,7 @@ async function token(email: string, _options: unknown, command: Command): Promis
 async function tokens(_options: unknown, command: Command): Promise<void> {
   const unexpired = await withTokens((staffTokens) => staffTokens.list());
   const head = ['Id', 'Owner', 'Role', 'Created', 'Expires'];
-  const rows = unexpired.map(({ id, email, role, created_at, expires_at }) => [
-    id,
-    email,
-    role,
-    created_at,
-    expires_at,
-  ]);
+  const rows = unexpired.map((each) => [each.id, each.email, each.role, each.created_at, each.expires_at]);
   const values = unexpired.map((each) => withIdName('token', each));
   print(command, values, unexpired.length > 0 ? aligned([head, ...rows]) : 'There are no valid tokens.');
 }
