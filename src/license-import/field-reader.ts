@@ -2,6 +2,9 @@ import { Invalid } from '../core/field.js';
 import type { SourceRow } from './source-row.js';
 import type { ExportFormat, ImportField } from './systems.js';
 
+const YES = /^(?:1|true|yes|y)$/i;
+const NO = /^(?:0|false|no|n)$/i;
+
 /** Reads the fields of a row, and collects their faults, so that the refusal of the row names all of them. */
 export class FieldReader {
   readonly faults: string[] = [];
@@ -31,6 +34,18 @@ export class FieldReader {
   read<T>(field: ImportField, parse: (text: string) => T | Invalid): T | null | undefined {
     const text = this.textOf(field);
     return text ? this.use(field, parse(text)) : null;
+  }
+
+  /**
+   * Reads a column of yes and no. @returns undefined if it is empty or missing, or has another text, whose fault is collected: that
+   * may be a yes in another language, and a license must not count as paid because its refund was not understood
+   */
+  isYes(column: string): boolean | undefined {
+    const text = this.row.cell(column)?.trim();
+    if (!text) return undefined;
+    if (YES.test(text)) return true;
+    if (!NO.test(text)) this.faults.push(`${column} must be yes or no, true or false, or 1 or 0`);
+    return NO.test(text) ? false : undefined;
   }
 
   /** Reads a field that must not be empty. @returns undefined if it is empty or invalid */

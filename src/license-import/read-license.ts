@@ -59,21 +59,19 @@ type ReadRow =
 const previousKeyField = textField(PREVIOUS_KEY_SENTENCE, readPreviousKey);
 const NEVER = /^(?:|never|lifetime|perpetual|none|null|n\/a|-|–)$/i;
 const UNLIMITED = /^(?:unlimited|null|none|∞)$/i;
-const YES = /^(?:1|true|yes|y)$/i;
-const NO = /^(?:0|false|no|n)$/i;
 
 /** Reads a row of an export. All faults of the row are in its refusal. */
 export function readLicense(row: SourceRow, options: ReadOptions): ReadRow {
   const { format } = options;
   const fields = new FieldReader(row, format);
-  const skip = skipReason(row, fields, format);
+  const skip = skipReason(fields, format);
   if (skip !== undefined) return { skip };
 
   const previous_key = fields.require('previous_key', previousKeyField.parse);
   const email = fields.require('email', emailField.parse);
   const transaction_id = fields.read('transaction_id', transactionIdField.parse);
   const { expires, purchased } = readDates(fields, options);
-  const words = statusWords(row, format);
+  const words = statusWords(row, fields, format);
   const status = readCheckedStatus(words, expires, fields, options);
   const machines = readMachines(fields, options);
 
@@ -101,12 +99,8 @@ export function readLicense(row: SourceRow, options: ReadOptions): ReadRow {
 }
 
 /** Returns the reason to skip a row; undefined for a row to read. */
-function skipReason(
-  row: SourceRow,
-  fields: FieldReader,
-  { repeatColumn, listsSales }: ExportFormat,
-): SkipReason | undefined {
-  if (repeatColumn !== undefined && YES.test(row.cell(repeatColumn)?.trim() ?? ''))
+function skipReason(fields: FieldReader, { repeatColumn, listsSales }: ExportFormat): SkipReason | undefined {
+  if (repeatColumn !== undefined && fields.isYes(repeatColumn))
     return 'a later payment for a license of the file';
   const hasKey = Boolean(fields.textOf('previous_key'));
   return !hasKey && listsSales ? 'no license key: a sale of something else' : undefined;
@@ -136,10 +130,10 @@ function readCheckedStatus(
 }
 
 /** Returns the words of all columns of the status and of the flags, in the form of `statusWord`; `active` without any. */
-function statusWords(row: SourceRow, { columns, flags }: ExportFormat): string[] {
+function statusWords(row: SourceRow, fields: FieldReader, { columns, flags }: ExportFormat): string[] {
   const texts = (columns.status ?? []).map((column) => statusWord(row.cell(column) ?? ''));
   const flagged = (flags ?? []).flatMap(([column, valueThatCounts, word]) =>
-    (valueThatCounts ? YES : NO).test(row.cell(column)?.trim() ?? '') ? [word] : [],
+    fields.isYes(column) === valueThatCounts ? [word] : [],
   );
   const words = [...new Set([...texts, ...flagged])].filter((word) => word !== '');
   return words.length > 0 ? words : ['active'];

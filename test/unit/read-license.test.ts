@@ -170,6 +170,27 @@ test.each<[string, SystemName, Record<string, string>, object]>([
     { refusal: 'status says that the license has expired, but expires_at is not in the past' },
   ],
   [
+    'a refund in the language of a spreadsheet',
+    'lemonsqueezy',
+    { ...LEMON, 'order.refunded': 'WAHR' },
+    { refusal: 'orderrefunded must be yes or no, true or false, or 1 or 0' },
+  ],
+  [
+    'flags that a program has turned into decimal numbers',
+    'gumroad',
+    { ...GUMROAD, 'Fully Refunded?': '1.0', 'Recurring Charge?': '0.0' },
+    {
+      refusal:
+        'recurringcharge must be yes or no, true or false, or 1 or 0; fullyrefunded must be yes or no, true or false, or 1 or 0',
+    },
+  ],
+  [
+    'a sale without a key, whose flags do not matter',
+    'gumroad',
+    { ...GUMROAD, 'License Key': '', 'Recurring Charge?': '0.0' },
+    { skip: 'no license key: a sale of something else' },
+  ],
+  [
     'a purchase in the future',
     'keygen',
     { ...KEYGEN, created: '2027-01-01' },
