@@ -57,7 +57,11 @@ type ReadRow =
   { readonly license: ExportedLicense } | { readonly skip: SkipReason } | { readonly refusal: string };
 
 const previousKeyField = textField(PREVIOUS_KEY_SENTENCE, readPreviousKey);
-const NEVER = /^(?:|never|lifetime|perpetual|none|null|n\/a|-|–)$/i;
+/** What exports, databases and spreadsheets write in place of a value that does not exist; `\N` is that of MySQL and PostgreSQL. */
+const NOTHING = String.raw`none|null|nan|n\/a|\\n|-|–`;
+const NEVER = new RegExp(`^(?:|never|lifetime|perpetual|${NOTHING})$`, 'i');
+/** As the id of a transaction, such a text would join licenses of different orders: the refund of one would end all of them. */
+const NO_TRANSACTION = new RegExp(`^(?:0|${NOTHING})$`, 'i');
 const UNLIMITED = /^(?:unlimited|null|none|∞)$/i;
 
 /** Reads a row of an export. All faults of the row are in its refusal. */
@@ -69,7 +73,7 @@ export function readLicense(row: SourceRow, options: ReadOptions): ReadRow {
 
   const previous_key = fields.require('previous_key', previousKeyField.parse);
   const email = fields.require('email', emailField.parse);
-  const transaction_id = fields.read('transaction_id', transactionIdField.parse);
+  const transaction_id = fields.read('transaction_id', readTransaction);
   const { expires, purchased } = readDates(fields, options);
   const words = statusWords(row, fields, format);
   const status = readCheckedStatus(words, expires, fields, options);
@@ -97,6 +101,9 @@ export function readLicense(row: SourceRow, options: ReadOptions): ReadRow {
     },
   };
 }
+
+/** Reads the id of a transaction. @returns null for a text that says that there is none */
+const readTransaction = (text: string) => (NO_TRANSACTION.test(text) ? null : transactionIdField.parse(text));
 
 /** Returns the reason to skip a row; undefined for a row to read. */
 function skipReason(fields: FieldReader, { repeatColumn, listsSales }: ExportFormat): SkipReason | undefined {

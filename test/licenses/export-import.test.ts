@@ -261,6 +261,19 @@ test('any other file is read with --map', async () => {
   ]);
 });
 
+test('rows without a transaction, as a database exports them, have nothing in common: a refund ends only its own license', async () => {
+  const rows = ['NO-SALE-0001,1@no-sale.example,NULL,paid', 'NO-SALE-0002,2@no-sale.example,NULL,refunded'];
+  const maps = ['key=previous_key', 'email=email', 'order=transaction_id', 'status=status'];
+  await importFile(
+    write(['key,email,order,status', ...rows, ''].join('\n')),
+    ...maps.flatMap((map) => ['--map', map]),
+  );
+  expect(await licensesOf('no-sale.example')).toMatchObject([
+    { email: '1@no-sale.example', transaction_id: null, ended: false, mailed: true },
+    { email: '2@no-sale.example', transaction_id: null, ended: true, mailed: false },
+  ]);
+});
+
 test('a number of a JSON file that JavaScript would round is read as it is written', async () => {
   const name = write(
     '{"key":"ROUND-KEY-0001","email":"ada@round.example","order":12345678901234567891,"seats":2}',

@@ -210,6 +210,11 @@ test.each<[string, SystemName, Record<string, string>, object]>([
   expect(read(system, cells)).toEqual(expected),
 );
 
+test.each(['NULL', 'none', 'NaN', 'N/A', '\\N', '0', '-', ''])('the transaction %j is none', (text) => {
+  const result = read('lemonsqueezy', { ...LEMON, order_id: text });
+  expect('license' in result && result.license.transaction_id).toBeNull();
+});
+
 test('a key with a character that the database cannot store is refused', () => {
   expect(read('lemonsqueezy', { ...LEMON, key: 'ABCDEFGH-1234\0' })).toEqual({
     refusal: 'previous_key must not hold a NUL or half a surrogate pair',
