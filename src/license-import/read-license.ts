@@ -63,6 +63,11 @@ const NEVER = new RegExp(`^(?:|never|lifetime|perpetual|${NOTHING})$`, 'i');
 /** As the id of a transaction, such a text would join licenses of different orders: the refund of one would end all of them. */
 const NO_TRANSACTION = new RegExp(`^(?:0|${NOTHING})$`, 'i');
 const UNLIMITED = /^(?:unlimited|null|none|∞)$/i;
+/** A long number as a spreadsheet shows and saves it, such as `1.23457E+15`. */
+const ROUNDED = /^\d(?:[.,]\d+)?E\+\d{2,3}$/i;
+const IS_ROUNDED = new Invalid(
+  'is a number that a spreadsheet has rounded: import the file as it was exported',
+);
 
 /** Reads a row of an export. All faults of the row are in its refusal. */
 export function readLicense(row: SourceRow, options: ReadOptions): ReadRow {
@@ -71,7 +76,7 @@ export function readLicense(row: SourceRow, options: ReadOptions): ReadRow {
   const skip = skipReason(fields, format);
   if (skip !== undefined) return { skip };
 
-  const previous_key = fields.require('previous_key', previousKeyField.parse);
+  const previous_key = fields.require('previous_key', unlessRounded(previousKeyField.parse));
   const email = fields.require('email', emailField.parse);
   const transaction_id = fields.read('transaction_id', readTransaction);
   const { expires, purchased } = readDates(fields, options);
@@ -102,8 +107,15 @@ export function readLicense(row: SourceRow, options: ReadOptions): ReadRow {
   };
 }
 
+/** Refuses the text of a rounded number, whose digits are lost, and passes others to `parse`. */
+const unlessRounded =
+  <T>(parse: (text: string) => T | Invalid) =>
+  (text: string) =>
+    ROUNDED.test(text) ? IS_ROUNDED : parse(text);
+
 /** Reads the id of a transaction. @returns null for a text that says that there is none */
-const readTransaction = (text: string) => (NO_TRANSACTION.test(text) ? null : transactionIdField.parse(text));
+const readTransaction = (text: string) =>
+  NO_TRANSACTION.test(text) ? null : unlessRounded(transactionIdField.parse)(text);
 
 /** Returns the reason to skip a row; undefined for a row to read. */
 function skipReason(fields: FieldReader, { repeatColumn, listsSales }: ExportFormat): SkipReason | undefined {

@@ -215,6 +215,13 @@ test.each(['NULL', 'none', 'NaN', 'N/A', '\\N', '0', '-', ''])('the transaction 
   expect('license' in result && result.license.transaction_id).toBeNull();
 });
 
+test('a key or a transaction that a spreadsheet has rounded is refused', () => {
+  const rounded = 'is a number that a spreadsheet has rounded: import the file as it was exported';
+  expect(read('lemonsqueezy', { ...LEMON, key: '1.23457E+15', order_id: '2,00001E+11' })).toEqual({
+    refusal: `previous_key ${rounded}; transaction_id ${rounded}`,
+  });
+});
+
 test('a key with a character that the database cannot store is refused', () => {
   expect(read('lemonsqueezy', { ...LEMON, key: 'ABCDEFGH-1234\0' })).toEqual({
     refusal: 'previous_key must not hold a NUL or half a surrogate pair',
