@@ -334,6 +334,16 @@ test('a linked license, whose key its buyer has, gets no mail from license impor
   expect(await toMail()).toBe(before);
 });
 
+test('a license that is active only after a won dispute gets the mail with its new key from license import --send', async () => {
+  const toMail = async () => (await terminal.json(['license', 'import', '--send', '--dry-run']))['mails'];
+  const before = await toMail();
+  const disputed = { email: 'won@example.com', transaction: 'won', status: 'disputed' };
+  await importLicenses({ key: 'DISPUTED-0001-ABCD', ...disputed });
+  expect(await toMail()).toBe(before);
+  await purchases().record({ transaction_id: 'won', status: 'dispute_won' });
+  expect(await toMail()).toBe(before + 1);
+});
+
 test('the mails of an import are not scheduled behind the next attempt of a mail that failed', async () => {
   // No service uses this database, so no mail is sent while the test is at work.
   const { url } = await createDatabase();
