@@ -54,4 +54,6 @@ test.each([
   'soon',
   '123',
   '27-01-04',
+  // A year, month, day, hour and minute, and no number of milliseconds.
+  '202712310000',
 ])('%s is refused', (text) => expect(read(text)).toMatch(/^must be a date such as/));
