@@ -1,4 +1,5 @@
 import { createHash, createPublicKey, verify, type KeyObject } from 'node:crypto';
+import { isPublicKey } from './ed25519.js';
 
 /** A public key shipped with the application. */
 export interface TrustedKey {
@@ -7,10 +8,13 @@ export interface TrustedKey {
   key: KeyObject;
 }
 
-/** Reads a public key that is given as the member `x` of its JWK (43 characters of base64url). Throws for any other text. */
+/**
+ * Reads a public key that is given as the member `x` of its JWK (43 characters of base64url). Throws for any other text, and for a
+ * key of small order.
+ */
 export function trustedKey(x: string): TrustedKey {
   // In the canonical base64url of 32 bytes the last character has unused bits, which are 0.
-  if (!/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/.test(x))
+  if (!/^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/.test(x) || !isPublicKey(Buffer.from(x, 'base64url')))
     throw new Error(
       'each of trustedKeys and tokenKeys must be an Ed25519 public key, given as the member x of its JWK',
     );

@@ -70,6 +70,25 @@ const STATE = {
   seen: {},
 };
 
+/** Numbers of 32 bytes that are no public key. Under a point of small order everyone can sign. */
+const NO_KEYS = {
+  '32 zero bytes, such as a placeholder, are a point of order 4: everyone can sign under it.': '00'.repeat(
+    32,
+  ),
+  'The other point of order 4 is no public key.': `${'00'.repeat(31)}80`,
+  'The neutral point is no public key.': `01${'00'.repeat(31)}`,
+  'The point of order 2 is no public key.': `ec${'ff'.repeat(30)}7f`,
+  'A point of order 8 is no public key.': '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+  'Another point of order 8 is no public key.':
+    'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  'A third point of order 8 is no public key.':
+    '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85',
+  'The last point of order 8 is no public key.':
+    'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa',
+  'A point whose y is the prime or above it is another encoding.': `f0${'ff'.repeat(30)}7f`,
+  'A number that is the y of no point is no public key.': `02${'00'.repeat(31)}`,
+};
+
 /** The state of a client, with its trusted keys in the form in which it ships them. */
 function stateOf(change) {
   const { trusted_keys, ...rest } = { ...STATE, ...change };
@@ -608,6 +627,18 @@ export function manifests() {
         { ...stateForOrder, newest: '3.2.0' },
       ),
     ],
+    public_keys: [
+      publicKeyCase('The `x` of a manifest key is a public key.', CURRENT.published.x, true),
+      publicKeyCase('31 bytes are no public key.', CURRENT.published.x.slice(0, -1), false),
+      publicKeyCase(
+        'The same bytes in another encoding are no public key.',
+        replaceAt(CURRENT.published.x, -1, (last) => String.fromCharCode(last.charCodeAt(0) + 1)),
+        false,
+      ),
+      ...Object.entries(NO_KEYS).map(([name, hex]) =>
+        publicKeyCase(name, Buffer.from(hex, 'hex').toString('base64url'), false),
+      ),
+    ],
     compare_versions: [
       comparisonCase('A version equals itself.', '3.2.0', '3.2.0', 0),
       comparisonCase('Missing parts are 0.', '3.2', '3.2.0.0', 0),
@@ -688,6 +719,10 @@ function digestOf(content) {
 
 function comparisonCase(name, a, b, sign) {
   return { name, a, b, sign };
+}
+
+function publicKeyCase(name, x, is_public_key) {
+  return { name, x, is_public_key };
 }
 
 function versionShapeCase(name, text, is_version) {

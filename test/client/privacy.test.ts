@@ -27,7 +27,7 @@ describe('the sources of the client', () => {
         expect([name, from]).toEqual([
           name,
           expect.stringMatching(
-            /^(node:(child_process|crypto|fs\/promises|https?|path|stream|timers\/promises|util)|\.\/[a-z-]+\.js)$/,
+            /^(node:(child_process|crypto|fs\/promises|https?|path|stream|timers\/promises|util)|\.\/[a-z\d-]+\.js)$/,
           ),
         ]);
   });

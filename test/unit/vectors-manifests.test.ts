@@ -41,6 +41,7 @@ interface Case {
 const vectors = readVectors<{
   unknown_key: { x: string };
   cases: Case[];
+  public_keys: { name: string; x: string; is_public_key: boolean }[];
   compare_versions: { name: string; a: string; b: string; sign: number }[];
   version_shapes: { name: string; text: string; is_version: boolean }[];
   covers: {
@@ -138,6 +139,12 @@ describe('manifests.json, as an independent program verifies it', () => {
     const isSpelledRight = (text: string) => Buffer.from(text, 'base64url').toString('base64url') === text;
     return { signed, signatures: texts.filter(isSpelledRight).map((text) => Buffer.from(text, 'base64url')) };
   }
+});
+
+test.each(vectors.public_keys)('$name', ({ x, is_public_key }) => {
+  const read = expect(() => trustedKey(x));
+  if (is_public_key) read.not.toThrow();
+  else read.toThrow('each of trustedKeys and tokenKeys must be an Ed25519 public key');
 });
 
 describe('a version', () => {

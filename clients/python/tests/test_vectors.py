@@ -219,6 +219,15 @@ _manifests = read_vectors("manifests.json")
 class Manifests(unittest.TestCase):
     """manifests.json"""
 
+    def test_public_keys(self) -> None:
+        """An application may ship these keys."""
+        for vector in _manifests["public_keys"]:
+            try:
+                is_public_key = trusted_key(vector["x"]) is not None
+            except ValueError:
+                is_public_key = False
+            self.assertEqual(is_public_key, vector["is_public_key"], vector["name"])
+
     def test_compare_versions(self) -> None:
         """Versions are compared part by part."""
         for vector in _manifests["compare_versions"]:
