@@ -38,7 +38,7 @@ function requestOf(url: URL, options: RequestOptions) {
 
 /** A new agent has no TLS session to resume, and reads the environment again. */
 function separateAgent(url: URL, signal: AbortSignal | undefined): Agent {
-  const agent = new Agent(isLoopback(url) ? {} : { proxyEnv: process.env });
+  const agent = new Agent(isLoopback(url) ? {} : { proxyEnv: proxyOfEnvironment() });
   const connect = agent.createConnection.bind(agent);
   agent.createConnection = (...given) => {
     const socket = connect(...given);
@@ -48,6 +48,14 @@ function separateAgent(url: URL, signal: AbortSignal | undefined): Agent {
     return socket;
   };
   return agent;
+}
+
+/** Adds the scheme to a proxy that is named without one, such as `proxy:8080`: Node would connect without that proxy. */
+function proxyOfEnvironment() {
+  const { https_proxy, HTTPS_PROXY, no_proxy, NO_PROXY } = process.env;
+  const proxy = https_proxy || HTTPS_PROXY;
+  const isWithScheme = !proxy || proxy.includes('://');
+  return { https_proxy: isWithScheme ? proxy : `http://${proxy}`, no_proxy: no_proxy || NO_PROXY };
 }
 
 function headersOf({ headersDistinct }: IncomingMessage): Headers {

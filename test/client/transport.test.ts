@@ -166,7 +166,14 @@ describe('over a connection of its own', () => {
         cause: { code: 'ECONNREFUSED' },
       });
     });
-    expect(heads).toEqual([expect.stringMatching(/^CONNECT license\.example:443 HTTP\/1\.1\r\n/)]);
+    // Other programs also use a proxy that is named without its scheme.
+    await withProxy(new URL(proxy).host, async () => {
+      await expect(request('https://license.example/v1/manifest')).rejects.toMatchObject({
+        cause: { code: 'ERR_PROXY_TUNNEL' },
+      });
+    });
+    const connect = expect.stringMatching(/^CONNECT license\.example:443 HTTP\/1\.1\r\n/);
+    expect(heads).toEqual([connect, connect]);
     expect(heads[0]).not.toContain('manifest');
   });
 
