@@ -116,9 +116,9 @@ export class Transport {
 
 /** License keys are not sent unencrypted: plain http is allowed only for a service on the same machine. */
 function checkBaseUrl(baseUrl: string): string {
-  const url = new URL(baseUrl);
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url)))
-    throw new Error('baseUrl must be https, or http on a loopback address');
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+  if (!url || (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url))))
+    throw new Error('baseUrl must be a URL with https, or with http on a loopback address');
   // `url.search` and `url.hash` are empty for a URL that ends with `?` or `#`, so `href` is tested. The path of a call would
   // otherwise become a part of the query or of the fragment.
   if (url.username || url.password || /[?#]/.test(url.href))

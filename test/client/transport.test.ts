@@ -295,6 +295,10 @@ describe('the base address', () => {
     'http://evil-localhost',
     'http://[::2]',
     'http://127.0.0.1.evil.example',
+    'license.example',
+    'https://license .example',
+    'https://license.example:65536',
+    '',
   ])('%s is refused', async (baseUrl) => {
     const computer = await Computer.make();
     await expect(computer.open({ baseUrl })).rejects.toThrow(/baseUrl/);

@@ -722,7 +722,7 @@ class Callbacks(unittest.TestCase):
     def test_options(self) -> None:
         for changes, message in [
             ({"app_version": "v1"}, "app_version must be dotted numeric"),
-            ({"base_url": "http://license.example"}, "base_url must be https"),
+            ({"base_url": "http://license.example"}, "base_url must be a URL with https"),
             ({"trusted_keys": ["x"]}, "each of trusted_keys and token_keys must be an Ed25519 public key"),
             ({"token_keys": [Signer.make().x + "A"]}, "each of trusted_keys and token_keys must be an Ed25519 public key"),
         ]:

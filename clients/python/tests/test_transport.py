@@ -269,11 +269,16 @@ class Limits(ServerTest):
             "https://license.example:65536",
             "https://license.example:https",
             "license.example",
+            "https://license .example",
+            "https://license.example/a b",
+            "https://license.example\\v1",
+            "https://256.0.0.1",
         ]:
             with self.assertRaisesRegex(ValueError, "base_url must "):
                 check_base_url(wrong)
-        for right in ["http://localhost", "http://127.100.20.3", "http://[::1]:8080", "https://license.example/path/"]:
-            check_base_url(right)
+        right = ["http://localhost", "http://127.100.20.3", "http://[::1]:8080", "https://license.example/path/"]
+        for url in [*right, "https://[::ffff:192.0.2.1]", " https://license.example\n"]:
+            check_base_url(url)
 
     def test_the_port_of_a_base_url(self) -> None:
         """The last part of an IPv6 address is no port."""

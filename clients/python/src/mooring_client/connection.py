@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Dict, List, Mapping, Optional, Tuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from .web_address import is_web_address
+
 USER_AGENT = "mooring-client"
 """All machines send the same text, so that it identifies no machine."""
 
@@ -31,17 +33,15 @@ def check_base_url(base_url: str) -> SplitResult:
     """Splits the URL of the service.
 
     Raises ValueError unless it is https, or http on a loopback address: license keys are not sent unencrypted over a network. It
-    is also raised for a credential, for a query or a fragment, even an empty one, and for an invalid port.
+    is also raised for a credential, for a query or a fragment, even an empty one, and for an invalid host or port.
     """
-    parts = urlsplit(base_url)
+    parts = urlsplit(base_url.strip())
     if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts))):
-        raise ValueError("base_url must be https, or http on a loopback address")
+        raise ValueError("base_url must be a URL with https, or with http on a loopback address")
     if "@" in parts.netloc or "?" in base_url or "#" in base_url:
         raise ValueError("base_url must hold no credential, query or fragment")
-    try:
-        _ = parts.port  # It is read from the text only now.
-    except ValueError as error:
-        raise ValueError("base_url must have a port up to 65535, or none") from error
+    if not is_web_address(parts.geturl()):
+        raise ValueError("base_url must be a valid URL without spaces, with a port up to 65535 or none")
     return parts
 
 

@@ -26,7 +26,7 @@ def is_web_address(value: object, schemes: str = "https?") -> bool:
 def _is_host(host: str) -> bool:
     """Whether a browser accepts a host, given in lower case. It reads a host whose last label is a number as an IPv4 address."""
     labels = (host[:-1] if host.endswith(".") else host).split(".")
-    if not re.fullmatch("[0-9]+|0x[0-9a-f]*", labels[-1]):
+    if ":" in host or not re.fullmatch("[0-9]+|0x[0-9a-f]*", labels[-1]):  # An IPv6 address may end with an IPv4 address.
         return host != ""
     numbers = [_number(label) for label in labels]
     # The last number has all remaining bytes: 127.1 is 127.0.0.1.
