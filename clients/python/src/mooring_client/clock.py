@@ -52,6 +52,8 @@ class SystemClock:
 
 def _monotonic_clock() -> Callable[[], float]:
     """Returns the clock that continues while the computer sleeps. `time.monotonic` stops on Linux and macOS."""
+    if sys.platform == "win32":
+        return time.monotonic
     name = {"darwin": "CLOCK_MONOTONIC_RAW", "linux": "CLOCK_BOOTTIME"}.get(sys.platform, "")
     clock: Optional[int] = getattr(time, name, None)
     if clock is None:

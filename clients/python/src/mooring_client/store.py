@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from typing import Callable, Set
+from typing import Any, Callable, Set
 
 from .state import State, highest_of
 from .state_file import StateStorage
@@ -47,7 +47,7 @@ class Store:
             if stored is not None:
                 self._state = replace(self._state, sequences=highest_of(stored.sequences, self._state.sequences))
 
-    def save(self, **change: object) -> None:
+    def save(self, **change: Any) -> None:
         """Changes members of the state. It returns even if they could not be stored: a full disk must not stop the application."""
         with self._lock:
             changed = replace(self._state, **change)
