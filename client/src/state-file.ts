@@ -1,5 +1,5 @@
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { emptyState, parseState, withChanges, type State } from './state.js';
 import { removeAbandoned, temporaryOf } from './temporary-file.js';
@@ -22,7 +22,9 @@ type Log = (message: string) => void;
 type Pause = () => Promise<unknown>;
 const defaultPause: Pause = () => wait(PAUSE_MS);
 
-export function fileStorage(file: string, log: Log): StateStorage {
+export function fileStorage(path: string, log: Log): StateStorage {
+  // The application may go to another folder later, as a dialog for files may do.
+  const file = resolve(path);
   return {
     read: () => readState(file, log),
     write: async (state, changed, late) => {

@@ -52,6 +52,20 @@ describe('the state file', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
+  test('with a relative path stays where it was, although the application goes to another folder', async () => {
+    const [folder, other, before] = [temporaryFolder(), temporaryFolder(), process.cwd()];
+    try {
+      process.chdir(folder);
+      const files = fileStorage('license.json', noLog);
+      process.chdir(other);
+      await files.write(stateWith('one'), new Set(['license']), new Set());
+      expect(await files.read()).toEqual(stateWith('one'));
+    } finally {
+      process.chdir(before);
+    }
+    expect([await readdir(folder), await readdir(other)]).toEqual([['license.json'], []]);
+  });
+
   test('is complete after two writes at once by processes with one id, as in two containers', async () => {
     const file = join(temporaryFolder(), 'license.json');
     for (let round = 0; round < 50; round += 1) {

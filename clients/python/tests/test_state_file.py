@@ -164,6 +164,16 @@ class Files(FileTest):
             store.save(time=FULL.time)
         self.assertEqual((attempts.call_count, self.log), (5, ["the license state could not be written"]))
 
+    def test_a_relative_path(self) -> None:
+        """The file stays where it was, although the application goes to another folder, as a dialog for files may do."""
+        self.addCleanup(os.chdir, os.getcwd())
+        self.file.parent.mkdir()
+        os.chdir(self.file.parent)
+        storage = FileStorage(self.file.name, self.log.append)
+        os.chdir(self.folder)
+        storage.write(FULL, {"license"})
+        self.assertEqual(self.stored(), FULL)
+
     def test_a_file_system_without_modes(self) -> None:
         with patch("os.chmod", side_effect=PermissionError):
             self.store().save(license=LICENSE)

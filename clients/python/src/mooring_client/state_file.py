@@ -43,7 +43,8 @@ class FileStorage:
     """
 
     def __init__(self, file: str, log: Log, pause: Callable[[float], None] = time.sleep) -> None:
-        self._file = Path(file)
+        # The application may go to another folder later, as a dialog for files may do.
+        self._file = Path(file).absolute()
         self._log = log
         self._pause = pause
 
