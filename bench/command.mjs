@@ -27,14 +27,27 @@ export const runBench = (url, parseOptions, run) =>
     return (await step(node24(), [fileURLToPath(url), ...process.argv.slice(2)])).code;
   });
 
-/** Describes a command-line option with a text value, for `readOptions`. */
-export const option = (defaultValue) => ({ type: 'string', default: defaultValue });
+/** Reads the command line of a bench, as `readOptions` does. Each bench has the option `write` too. */
+export const readBenchOptions = (numbers, others) =>
+  readOptions(numbers, { ...others, write: { type: 'boolean' } });
 
 /**
- * Reads the command line. @param options as `parseArgs` takes them
- * @throws ScriptError that lists the options, if the command line has another one, such as --help
+ * Reads the command line.
+ * @param numbers the defaults of the options whose values are whole numbers above 0
+ * @param others the other options, as `parseArgs` takes them
+ * @throws ScriptError that lists the options, if the command line has another one, such as --help, or if a number is not one
  */
-export function readOptions(options) {
+export function readOptions(numbers, others = {}) {
+  const asTexts = Object.entries(numbers).map(([name, value]) => [
+    name,
+    { type: 'string', default: String(value) },
+  ]);
+  const values = parseCommandLine({ ...Object.fromEntries(asTexts), ...others });
+  for (const name of Object.keys(numbers)) values[name] = parseWholeNumber(name, values[name]);
+  return values;
+}
+
+function parseCommandLine(options) {
   try {
     return parseArgs({ options }).values;
   } catch ({ message }) {
@@ -45,13 +58,10 @@ export function readOptions(options) {
   }
 }
 
-/** Converts options to whole numbers above 0. @throws ScriptError if an option is not one */
-export const parseWholeNumbers = (options) =>
-  Object.fromEntries(
-    Object.entries(options).map(([name, value]) => {
-      const number = Number(value);
-      if (!Number.isInteger(number) || number < 1)
-        throw new ScriptError(`--${name} must be a whole number above 0.`);
-      return [name, number];
-    }),
-  );
+/** Converts the value of an option to a whole number above 0. @throws ScriptError if it is not one */
+export function parseWholeNumber(name, value) {
+  const number = Number(value);
+  if (!Number.isInteger(number) || number < 1)
+    throw new ScriptError(`--${name} must be a whole number above 0.`);
+  return number;
+}

@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ScriptError } from '../../scripts/prepare.mjs';
-import { option, parseWholeNumbers, readOptions } from '../command.mjs';
+import { readBenchOptions } from '../command.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
 import { report } from './report.mjs';
 
@@ -16,17 +16,10 @@ const MAIL_DELAY_MS = 50;
 await runPageBench(import.meta.url, { page: 'code-flood.md', parseOptions, measureAll, report });
 
 function parseOptions() {
-  const options = {
-    rate: option('300'),
-    rounds: option('5'),
-    seconds: option('5'),
-    write: { type: 'boolean' },
-  };
-  const { rate, rounds, seconds, write } = readOptions(options);
-  const numbers = parseWholeNumbers({ rate, rounds, seconds });
+  const options = readBenchOptions({ rate: 300, rounds: 5, seconds: 5 });
   // A purchase is reported after each second but the last.
-  if (numbers.seconds < 2) throw new ScriptError('--seconds must be at least 2.');
-  return { ...numbers, write };
+  if (options.seconds < 2) throw new ScriptError('--seconds must be at least 2.');
+  return options;
 }
 
 async function measureAll({ url, folder, processes, progress }, { rate, rounds, seconds }) {

@@ -3,7 +3,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { join } from 'node:path';
 import { root, ScriptError } from '../../scripts/prepare.mjs';
-import { option, parseWholeNumbers, readOptions } from '../command.mjs';
+import { readBenchOptions } from '../command.mjs';
 import { sharesOfLayers } from './layers.mjs';
 import { report } from './report.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
@@ -18,23 +18,15 @@ const SIGNATURES = 10_000;
 await runPageBench(import.meta.url, { page: 'results.md', parseOptions, measureAll, report });
 
 function parseOptions() {
-  const values = readOptions({
-    rounds: option('5'),
-    seconds: option('3'),
-    connections: option('64'),
-    activations: option('10000'),
-    only: option(COMPARED_KINDS.join(',')),
-    profile: { type: 'boolean' },
-    write: { type: 'boolean' },
-  });
-  const { rounds, seconds, connections, activations } = values;
-  const numbers = parseWholeNumbers({ rounds, seconds, connections, activations });
-  if (numbers.activations < 2) throw new ScriptError('--activations must be at least 2.');
-  const kinds = values.only.split(',');
-  const unknown = kinds.find((kind) => !COMPARED_KINDS.includes(kind));
-  if (unknown)
+  const { only, ...options } = readBenchOptions(
+    { rounds: 5, seconds: 3, connections: 64, activations: 10_000 },
+    { only: { type: 'string', default: COMPARED_KINDS.join(',') }, profile: { type: 'boolean' } },
+  );
+  if (options.activations < 2) throw new ScriptError('--activations must be at least 2.');
+  const kinds = only.split(',');
+  if (!kinds.every((kind) => COMPARED_KINDS.includes(kind)))
     throw new ScriptError(`--only must be a comma-separated list of ${COMPARED_KINDS.join(', ')}.`);
-  return { ...numbers, kinds, profile: values.profile, write: values.write };
+  return { ...options, kinds };
 }
 
 async function measureAll({ url, folder, processes, progress }, options) {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { node24, root, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
-import { option, parseWholeNumbers, readOptions } from '../command.mjs';
+import { readBenchOptions } from '../command.mjs';
 import {
   describeLoad,
   describeMachine,
@@ -39,13 +39,9 @@ const FAULTS = {
   },
 };
 
-await runPageBench(import.meta.url, { page: 'failover.md', parseOptions, measureAll, report });
+const parseOptions = () => ({ ...readBenchOptions({ rounds: 3, rate: 20 }), tools: findTools() });
 
-function parseOptions() {
-  const options = { rounds: option('3'), rate: option('20'), write: { type: 'boolean' } };
-  const { write, ...numbers } = readOptions(options);
-  return { ...parseWholeNumbers(numbers), write, tools: findTools() };
-}
+await runPageBench(import.meta.url, { page: 'failover.md', parseOptions, measureAll, report });
 
 async function measureAll({ folder, processes, progress }, { rounds, rate, tools }) {
   const cluster = new PatroniCluster(tools);

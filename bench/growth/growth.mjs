@@ -3,7 +3,7 @@
 // request is measured in rounds that alternate between the services. Then the bench measures how long a service takes to start,
 // and how a retention run with as much work as the first one after midnight (`--due` rows of telemetry to delete) slows heartbeats.
 import { ScriptError } from '../../scripts/prepare.mjs';
-import { option, parseWholeNumbers, readOptions } from '../command.mjs';
+import { parseWholeNumber, readBenchOptions } from '../command.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
 import { report } from './report.mjs';
 import { measureStarts } from './start.mjs';
@@ -29,18 +29,14 @@ await runPageBench(import.meta.url, {
 });
 
 function parseOptions() {
-  const options = {
-    sizes: option('10000,1000000,10000000'),
-    rounds: option('7'),
-    seconds: option('4'),
-    due: option('2000000'),
-    write: { type: 'boolean' },
-  };
-  const { sizes, rounds, seconds, due, write } = readOptions(options);
-  const numbers = sizes.split(',').map((size) => parseWholeNumbers({ sizes: size }).sizes);
-  if (numbers.length < 2 || numbers.some((size, index) => size <= (numbers[index - 1] ?? 1)))
+  const options = readBenchOptions(
+    { rounds: 7, seconds: 4, due: 2_000_000 },
+    { sizes: { type: 'string', default: '10000,1000000,10000000' } },
+  );
+  const sizes = options.sizes.split(',').map((size) => parseWholeNumber('sizes', size));
+  if (sizes.length < 2 || sizes.some((size, index) => size <= (sizes[index - 1] ?? 1)))
     throw new ScriptError('--sizes must be two or more numbers, in ascending order.');
-  return { sizes: numbers, ...parseWholeNumbers({ rounds, seconds, due }), write };
+  return { ...options, sizes };
 }
 
 async function measureAll(environment, options) {

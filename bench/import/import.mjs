@@ -1,22 +1,16 @@
 // Measures license import: npm run bench:import [-- --rows N] [--kill-rows N] [--seed N] [--write]. Of each system, one export is
 // imported in one run, and another one in runs that are killed and started again. Then the holder of each
 // license of the second export signs in by the previous key.
-import { option, parseWholeNumbers, readOptions } from '../command.mjs';
+import { readBenchOptions } from '../command.mjs';
 import { postgresVersion, runPageBench } from '../run.mjs';
 import { report } from './report.mjs';
 
 await runPageBench(import.meta.url, { page: 'import.md', parseOptions, measureAll, report });
 
 function parseOptions() {
-  const options = {
-    rows: option('100000'),
-    'kill-rows': option('10000'),
-    seed: option('1'),
-    write: { type: 'boolean' },
-  };
-  const { write, ...numbers } = readOptions(options);
-  const { 'kill-rows': killRows, ...others } = parseWholeNumbers(numbers);
-  return { ...others, killRows, write };
+  const numbers = { rows: 100_000, 'kill-rows': 10_000, seed: 1 };
+  const { 'kill-rows': killRows, ...options } = readBenchOptions(numbers);
+  return { ...options, killRows };
 }
 
 async function measureAll({ url, folder, processes, progress }, { rows, killRows, seed }) {

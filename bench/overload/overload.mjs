@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { ScriptError } from '../../scripts/prepare.mjs';
-import { option, parseWholeNumbers, readOptions } from '../command.mjs';
+import { readBenchOptions } from '../command.mjs';
 import { postgresVersion, runPageBench } from '../run.mjs';
 import { report } from './report.mjs';
 
@@ -28,22 +28,20 @@ const MAX_RECONNECTION_FACTOR = 2.5;
 await runPageBench(import.meta.url, { page: 'overload.md', parseOptions, measureAll, report });
 
 function parseOptions() {
-  const values = readOptions({
-    factors: option('0.5,1,2,5,10'),
-    seconds: option('8'),
-    clients: option('20000'),
-    seed: option('1'),
-    only: option(PARTS.join(',')),
-    write: { type: 'boolean' },
-  });
-  const { factors: factorList, only: partList, write, ...numbers } = values;
-  const factors = factorList.split(',').map(Number);
+  const options = readBenchOptions(
+    { seconds: 8, clients: 20_000, seed: 1 },
+    {
+      factors: { type: 'string', default: '0.5,1,2,5,10' },
+      only: { type: 'string', default: PARTS.join(',') },
+    },
+  );
+  const factors = options.factors.split(',').map(Number);
   if (!factors.every((factor) => factor > 0))
     throw new ScriptError('--factors must be a comma-separated list of numbers above 0.');
-  const only = partList.split(',');
+  const only = options.only.split(',');
   if (!only.every((part) => PARTS.includes(part)))
     throw new ScriptError(`--only must be a comma-separated list of ${PARTS.join(', ')}.`);
-  return { factors, only, write, ...parseWholeNumbers(numbers) };
+  return { ...options, factors, only };
 }
 
 async function measureAll({ url, folder, processes, progress }, options) {

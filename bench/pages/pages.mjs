@@ -10,7 +10,7 @@ import { brandSettings, SampleVendor } from '../../scripts/pictures/sample-vendo
 import { ensureClientBuilt } from '../../scripts/prepare.mjs';
 import { withSampleService } from '../../scripts/sample-service.mjs';
 import { signInByKey, signInStaff } from '../../scripts/sample-sign-in.mjs';
-import { option, parseWholeNumbers, runBench, readOptions } from '../command.mjs';
+import { readBenchOptions, runBench } from '../command.mjs';
 import { median } from '../measure.mjs';
 import { formatMarkdown, withTemporaryFolder } from '../run.mjs';
 import { drawLogo } from './logo.mjs';
@@ -49,6 +49,8 @@ const PAGES = [
   { name: 'privacy', path: '/privacy/', selector: 'table', as: 'en', goal: {} },
 ];
 
+const parseOptions = () => readBenchOptions({ rounds: 9 });
+
 await runBench(import.meta.url, parseOptions, ({ rounds, write }) =>
   withTemporaryFolder('mooring-pages-', async ({ folder, interrupted }) => {
     await ensureClientBuilt();
@@ -67,12 +69,6 @@ await runBench(import.meta.url, parseOptions, ({ rounds, write }) =>
     return missed.length > 0 ? 1 : 0;
   }),
 );
-
-function parseOptions() {
-  const { rounds, write } = readOptions({ rounds: option('9'), write: { type: 'boolean' } });
-  return { ...parseWholeNumbers({ rounds }), write };
-}
-
 async function measureAll(service, folder, rounds) {
   const { chromium } = await import('playwright-core');
   const { origin, welcome } = service;

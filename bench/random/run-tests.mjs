@@ -1,7 +1,7 @@
 // Runs random tests for longer than `npm test` does. The option `--runs N`, or the `countOption` of a command, sets how long.
 // `--seed N` repeats the runs of that seed.
 import { command, ensureBuilt, ensureInstalled, ScriptError, node24, step } from '../../scripts/prepare.mjs';
-import { option, parseWholeNumbers, readOptions } from '../command.mjs';
+import { readOptions } from '../command.mjs';
 
 /**
  * Runs the tests of some files with more random runs than `npm test`.
@@ -11,13 +11,10 @@ import { option, parseWholeNumbers, readOptions } from '../command.mjs';
  */
 export async function runLonger(patterns, { countOption = 'runs', defaultCount = 100 } = {}) {
   await command(async () => {
-    const options = { [countOption]: option(String(defaultCount)), seed: { type: 'string' } };
-    const { [countOption]: runs, seed } = readOptions(options);
-    const env = {
-      ...process.env,
-      MOORING_RUNS: String(parseWholeNumbers({ [countOption]: runs })[countOption]),
-    };
-    // `parseWholeNumbers` would reject a negative seed, which fast-check may print.
+    // The seed is not read as a number above 0, because fast-check may print a negative one.
+    const options = readOptions({ [countOption]: defaultCount }, { seed: { type: 'string' } });
+    const { [countOption]: runs, seed } = options;
+    const env = { ...process.env, MOORING_RUNS: String(runs) };
     if (seed !== undefined && !Number.isInteger(Number(seed)))
       throw new ScriptError('--seed must be a whole number.');
     if (seed) env.MOORING_SEED = seed;

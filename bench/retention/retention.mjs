@@ -1,7 +1,7 @@
 // Measures retention and the fleet page with years of telemetry: npm run bench:retention [-- --rows N] [--months N]
 // [--seed N] [--write].
 import { ScriptError } from '../../scripts/prepare.mjs';
-import { option, parseWholeNumbers, readOptions } from '../command.mjs';
+import { readBenchOptions } from '../command.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
 import { report } from './report.mjs';
 import {
@@ -21,16 +21,9 @@ const MIN_MONTHS = 29;
 await runPageBench(import.meta.url, { page: 'retention.md', parseOptions, measureAll, report });
 
 function parseOptions() {
-  const options = {
-    rows: option('20000000'),
-    months: option('30'),
-    seed: option('1'),
-    write: { type: 'boolean' },
-  };
-  const { rows, months, seed, write } = readOptions(options);
-  const numbers = parseWholeNumbers({ rows, months, seed });
-  if (numbers.months < MIN_MONTHS) throw new ScriptError(`--months must be at least ${MIN_MONTHS}.`);
-  return { ...numbers, write };
+  const options = readBenchOptions({ rows: 20_000_000, months: 30, seed: 1 });
+  if (options.months < MIN_MONTHS) throw new ScriptError(`--months must be at least ${MIN_MONTHS}.`);
+  return options;
 }
 
 async function measureAll({ url, progress }, options) {

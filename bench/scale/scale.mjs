@@ -2,7 +2,7 @@
 // [--rate N] [--days N] [--rows N] [--seed N] [--write]. It measures heartbeats at fixed rates without and with a replica, and
 // then the nights of a fleet. Runs on Linux only.
 import { ScriptError } from '../../scripts/prepare.mjs';
-import { option, parseWholeNumbers, readOptions } from '../command.mjs';
+import { readBenchOptions } from '../command.mjs';
 import { postgresVersion, runPageBench } from '../run.mjs';
 import { computeCosts } from './costs.mjs';
 import { report } from './report.mjs';
@@ -20,18 +20,10 @@ await runPageBench(import.meta.url, {
 });
 
 function parseOptions() {
-  const { write, ...numbers } = readOptions({
-    seconds: option('20'),
-    rate: option('500'),
-    days: option('15'),
-    rows: option('1000000'),
-    seed: option('1'),
-    write: { type: 'boolean' },
-  });
-  const options = parseWholeNumbers(numbers);
+  const options = readBenchOptions({ seconds: 20, rate: 500, days: 15, rows: 1_000_000, seed: 1 });
   if (options.days < MIN_DAYS)
     throw new ScriptError(`--days must be at least ${MIN_DAYS}: a week and the first day of a month.`);
-  return { ...options, write };
+  return options;
 }
 
 async function measureAll(environment, options) {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ScriptError } from '../../scripts/prepare.mjs';
-import { runBench, option, parseWholeNumbers, readOptions } from '../command.mjs';
+import { readBenchOptions, runBench } from '../command.mjs';
 import { formatMarkdown, readHandwrittenPart, withTemporaryFolder } from '../run.mjs';
 
 /** The requests of a client in a simulated day, and the rate of requests in real time. They give the default of `--minutes`. */
@@ -19,28 +19,21 @@ const MIN_MINUTES_A_DAY = 0.05;
 await runBench(import.meta.url, parseOptions, run);
 
 function parseOptions() {
-  const values = readOptions({
-    clients: option('2000'),
-    days: option('3'),
-    seed: option(String(randomInt(1, 2 ** 31))),
-    minutes: { type: 'string' },
-    write: { type: 'boolean' },
-  });
-  const { clients, days, seed } = parseWholeNumbers({
-    clients: values.clients,
-    days: values.days,
-    seed: values.seed,
-  });
+  const options = readBenchOptions(
+    { clients: 2_000, days: 3, seed: randomInt(1, 2 ** 31) },
+    { minutes: { type: 'string' } },
+  );
+  const { clients, days } = options;
   if (clients < 100) throw new ScriptError('--clients must be at least 100.');
   const defaultMinutes = Math.max(
     (clients * days * REQUESTS_A_DAY) / REQUESTS_A_SECOND / 60,
     days * MIN_MINUTES_A_DAY,
   );
-  const minutes = Number(values.minutes ?? defaultMinutes.toFixed(2));
+  const minutes = Number(options.minutes ?? defaultMinutes.toFixed(2));
   if (!(minutes > 0)) throw new ScriptError('--minutes must be a number above 0.');
   // Only the test of this program sets this variable.
   const hasPlantedFault = process.env.MOORING_SIMULATE_PLANT === 'lost-activation';
-  return { clients, days, seed, minutes, write: values.write, hasPlantedFault };
+  return { ...options, minutes, hasPlantedFault };
 }
 
 async function run(options) {

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ScriptError, root } from '../../scripts/prepare.mjs';
-import { option, parseWholeNumbers, readOptions } from '../command.mjs';
+import { readBenchOptions } from '../command.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
 import { report } from './report.mjs';
 
@@ -30,18 +30,11 @@ const HEAP_FLAGS = ['--expose-gc', '--import', join(root, 'bench/load/heap.mjs')
 
 await runPageBench(import.meta.url, {
   page: 'soak.md',
-  parseOptions,
+  parseOptions: () => readBenchOptions({ minutes: 10 }),
   measureAll,
   report: (measurements, options) =>
     report(measurements, { ...options, rates: RATES, activations: ACTIVATIONS }),
 });
-
-function parseOptions() {
-  const options = { minutes: option('10'), write: { type: 'boolean' } };
-  const { minutes, write } = readOptions(options);
-  return { ...parseWholeNumbers({ minutes }), write };
-}
-
 async function measureAll({ url, folder, processes, progress }, { minutes }) {
   const { migrate } = await import('../../dist/database/migrations.js');
   const { makeData, activationIds } = await import('../load/data.mjs');

@@ -2,7 +2,7 @@
 // variants start in turns on the same database, which is migrated and has 10,000 activations.
 import { join } from 'node:path';
 import { BUNDLE, root, ScriptError, SERVICE_FLAGS, SOURCE_MAPS } from '../../scripts/prepare.mjs';
-import { option, parseWholeNumbers, readOptions } from '../command.mjs';
+import { readBenchOptions } from '../command.mjs';
 import { endProcess } from '../load/processes.mjs';
 import { postgresVersion, runPageBench } from '../run.mjs';
 import { MeasuredService } from './measured-service.mjs';
@@ -27,19 +27,9 @@ const FLOORS = {
   ],
 };
 
+const parseOptions = () => readBenchOptions({ starts: 5, idle: 30, seconds: 30 });
+
 await runPageBench(import.meta.url, { page: 'start.md', parseOptions, measureAll, report });
-
-function parseOptions() {
-  const options = {
-    starts: option('5'),
-    idle: option('30'),
-    seconds: option('30'),
-    write: { type: 'boolean' },
-  };
-  const { write, ...numbers } = readOptions(options);
-  return { ...parseWholeNumbers(numbers), write };
-}
-
 async function measureAll({ url, folder, processes, progress }, { starts, idle, seconds }) {
   if (process.platform !== 'linux')
     throw new ScriptError('This bench reads the memory of a process from /proc, which only Linux has.');
