@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ScriptError } from '../scripts/prepare.mjs';
 import { runBench } from './command.mjs';
+import { query } from './load/database.mjs';
 
 /**
  * Runs a bench whose result is a Markdown page. The bench has its own PostgreSQL in a temporary folder, which is removed at
@@ -41,12 +42,8 @@ async function startDatabase(directory, settings) {
   const { startEmbeddedPostgres } = await import('../dist/database/embedded/embedded-postgres.js');
   const server = await startEmbeddedPostgres(directory);
   if (!settings) return server;
-  const { default: pg } = await import('pg');
-  const client = new pg.Client(server.url);
-  await client.connect();
   for (const [name, value] of Object.entries(settings))
-    await client.query(`alter system set ${name} = '${value}'`);
-  await client.end();
+    await query(server.url, `alter system set ${name} = '${value}'`);
   await server.stop();
   return startEmbeddedPostgres(directory);
 }
@@ -88,10 +85,6 @@ export function readHandwrittenPart(page) {
 
 /** Reads the version of PostgreSQL, as the server names it. */
 export async function postgresVersion(url) {
-  const { default: pg } = await import('pg');
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  const { rows } = await client.query(`select split_part(version(), ' on ', 1) as version`);
-  await client.end();
-  return rows[0].version;
+  const [{ version }] = await query(url, `select split_part(version(), ' on ', 1) as version`);
+  return version;
 }

@@ -6,6 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { node24, root, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
 import { readBenchOptions } from '../command.mjs';
+import { query } from '../load/database.mjs';
 import {
   describeLoad,
   describeMachine,
@@ -16,7 +17,7 @@ import {
 } from '../measure.mjs';
 import { postgresVersion, runPageBench } from '../run.mjs';
 import { HEARTBEATS_PER_ACTIVATION, isRight, isWrite, Load } from './load.mjs';
-import { findTools, PATRONI_SECONDS, PatroniCluster, query, waitFor } from './patroni.mjs';
+import { findTools, PATRONI_SECONDS, PatroniCluster, waitFor } from './patroni.mjs';
 
 const NODES = 2;
 const INSTANCES = 2;

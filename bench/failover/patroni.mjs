@@ -17,6 +17,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { freePort } from '../../scripts/free-port.mjs';
 import { ScriptError } from '../../scripts/prepare.mjs';
+import { query } from '../load/database.mjs';
 
 // The file is long, because etcd, Patroni and PostgreSQL are started as one cluster.
 
@@ -268,17 +269,4 @@ export async function waitFor(check) {
   for (const began = performance.now(); performance.now() - began < CLUSTER_TIMEOUT_MS; await pause(100))
     if (await check()) return;
   throw new ScriptError('The cluster did not reach the wanted state within three minutes.');
-}
-
-/** Executes a statement over a new connection. @returns its rows */
-export async function query(url, text, values) {
-  const { default: pg } = await import('pg');
-  const client = new pg.Client({ connectionString: url });
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    return (await client.query(text, values)).rows;
-  } finally {
-    await client.end();
-  }
 }

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
 import { makeData } from '../load/data.mjs';
+import { createDatabase, withClient } from '../load/database.mjs';
 import { formatCount, measureTime } from '../measure.mjs';
 import { fillWithoutIndexes } from '../load/fill-without-indexes.ts';
 
@@ -20,11 +20,7 @@ export async function makeDatabase({ url: server, folder, progress }, name, size
   await migrate(url);
   mkdirSync(join(folder, name));
   // The temporary functions and the temporary table exist only in this connection, so the rows are inserted over it too.
-  const client = new pg.Client({ connectionString: url });
-  // On an interrupt the server ends before this connection, which is no error.
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
+  return withClient(url, async (client) => {
     await client.query(idFunctions(size));
     const { rows: ids } = await client.query(SELECT_SAMPLE, [size, Math.min(sample, size)]);
     const insert = (_client, activations) => insertRows(client, size, activations);
@@ -33,17 +29,7 @@ export async function makeDatabase({ url: server, folder, progress }, name, size
     await client.query('checkpoint');
     const { rows: relations } = await client.query(SELECT_SIZES, [TABLES]);
     return { name, url, size, ms, data, relations };
-  } finally {
-    await client.end();
-  }
-}
-
-export async function createDatabase(server, name) {
-  const client = new pg.Client({ connectionString: server });
-  await client.connect();
-  await client.query(`create database ${name}`);
-  await client.end();
-  return Object.assign(new URL(server), { pathname: `/${name}` }).href;
+  });
 }
 
 const SELECT_SIZES = `

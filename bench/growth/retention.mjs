@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
+import { withClient } from '../load/database.mjs';
 import { endProcess } from '../load/processes.mjs';
 import { quantile, measureTime } from '../measure.mjs';
 import { runRetention } from '../retention/run-retention.mjs';
@@ -27,21 +27,16 @@ export async function measureRetentionUnderLoad(environment, { due, rounds }) {
   const { url, data } = await makeDatabase(environment, 'growth_retention', LICENSES, SAMPLE_SIZE);
   const server = await environment.processes.startService(data.settings);
   const load = environment.processes.startLoad(data.file, 'steady.mjs');
-  const client = new pg.Client({ connectionString: url });
-  // On an interrupt the server ends before this connection, which is no error.
-  client.on('error', () => undefined);
-  await client.connect();
   try {
     await load({ begin: { port: server.port, rates: RATES } });
     const results = [];
     for (let round = 1; round <= Math.min(rounds, MAX_ROUNDS); round += 1) {
       environment.progress(`retention under load, round ${round}`);
-      await makeRowsToProcess(url, client, due);
+      await withClient(url, (client) => makeRowsToProcess(url, client, due));
       results.push(await measureRound(url, load));
     }
     return { due, rates: RATES, withoutRunMs: WITHOUT_RUN_MS, rounds: results };
   } finally {
-    await client.end();
     await endProcess(server.child);
   }
 }

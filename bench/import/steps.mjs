@@ -5,9 +5,9 @@ import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import pg from 'pg';
 import { Random } from '../../test/client/random.ts';
 import { node24, root, ScriptError } from '../../scripts/prepare.mjs';
+import { createDatabase, query } from '../load/database.mjs';
 import { endProcess } from '../load/processes.mjs';
 import { makeExport } from './exports.mjs';
 
@@ -105,22 +105,17 @@ async function untilMoreThan(licenses, database, child) {
 }
 
 /** Creates a migrated database, and the settings of a command and a service that use it. */
-async function newDatabase({ url, folder }, name) {
+async function newDatabase({ url: server, folder }, name) {
   const { migrate } = await import('../../dist/database/migrations.js');
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query(`create database ${name}`);
-  await client.end();
-  const own = new URL(url);
-  own.pathname = `/${name}`;
-  await migrate(own.href);
+  const url = await createDatabase(server, name);
+  await migrate(url);
   const settings = {
     NODE_ENV: 'development',
-    DATABASE_URL: own.href,
+    DATABASE_URL: url,
     DATA_DIR: join(folder, name),
     LICENSE_KEY_SECRET: randomBytes(32).toString('base64'),
   };
-  return { url: own.href, settings };
+  return { url, settings };
 }
 
 function writeExport({ folder }, system, size, name) {
@@ -150,23 +145,15 @@ async function startImport({ settings }, system, file) {
   return { child, ended };
 }
 
-async function query({ url }, sql, values) {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  const { rows } = await client.query(sql, values);
-  await client.end();
-  return rows;
-}
-
-const countLicenses = async (database) =>
-  (await query(database, 'select count(*)::int as licenses from license'))[0].licenses;
+const countLicenses = async ({ url }) =>
+  (await query(url, 'select count(*)::int as licenses from license'))[0].licenses;
 
 /** Checks that the database has each license once, with its status and its purchase, and each active one with its mail. */
-async function check(database, licenses) {
+async function check({ url }, licenses) {
   // PostgreSQL may still be ending the last transaction of a killed command.
   await pause(100);
   const rows = await query(
-    database,
+    url,
     `select l.email, p.transaction_id, case when p.state = 'refunded' then 'refunded' else l.staff_status end as status,
        l.new_key_mailed_at is not null as mailed,
        (select count(*)::int from graphile_worker.jobs where key = 'license_key_imported ' || l.id) as jobs

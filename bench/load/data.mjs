@@ -5,7 +5,7 @@
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import pg from 'pg';
+import { withClient } from './database.mjs';
 
 const DAY_MS = 86_400_000;
 export const PRODUCT = 'com.example.app';
@@ -96,16 +96,12 @@ export async function makeData(url, folder, ids, insert = insertActivations) {
     };
   });
   const manifest = await makeManifest(publisher, '1.0.0');
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
+  await withClient(url, async (client) => {
     await insert(client, activations);
     await insertSessions(client, activations, staff_token);
     await insertManifest(client, manifest);
     await client.query('vacuum analyze');
-  } finally {
-    await client.end();
-  }
+  });
   const file = join(folder, 'activations.json');
   writeFileSync(file, JSON.stringify({ activations, webhookSecret: settings.PURCHASE_WEBHOOK_SECRET }));
   return { settings, activations, file, ring, manifest: JSON.stringify(manifest) };

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { createDatabase } from '../growth/data.mjs';
 import { fillInbox } from '../growth/telemetry-rows.mjs';
+import { createDatabase } from '../load/database.mjs';
 import { measureWithWal } from '../measure.mjs';
 import { runRetention } from '../retention/run-retention.mjs';
 import { Server } from './server.mjs';

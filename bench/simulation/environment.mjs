@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import pg from 'pg';
 import { readPidFile } from '../../dist/database/embedded/pid-file.js';
 import { endPostmaster } from '../../dist/database/embedded/postgres-process.js';
 import { startEmbeddedPostgres } from '../../dist/database/embedded/embedded-postgres.js';
@@ -9,6 +8,7 @@ import { deriveLicenseKey } from '../../dist/keys/license-key.js';
 import { freePort } from '../../scripts/free-port.mjs';
 import { ScriptError, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
 import { insertLicenses, licenseId, makeManifest, makeDeployment, insertManifest } from '../load/data.mjs';
+import { withClient } from '../load/database.mjs';
 import { nextMessage } from '../load/processes.mjs';
 import { Vendor } from './vendor.mjs';
 import { VERSIONS } from './fleet.mjs';
@@ -69,16 +69,8 @@ export class Environment {
     return licenses;
   }
 
-  async withDatabase(work) {
-    const client = new pg.Client({ connectionString: this.#server.url });
-    // On an interrupt the server ends before this connection, which is no error.
-    client.on('error', () => {});
-    await client.connect();
-    try {
-      return await work(client);
-    } finally {
-      await client.end();
-    }
+  withDatabase(work) {
+    return withClient(this.#server.url, work);
   }
 
   get port() {
