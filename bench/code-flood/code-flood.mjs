@@ -5,6 +5,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ScriptError } from '../../scripts/prepare.mjs';
 import { readBenchOptions } from '../command.mjs';
+import { prepareData } from '../load/data.mjs';
+import { MailSink } from '../load/mail-sink.mjs';
+import { readProcessorTime } from '../load/processes.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
 import { report } from './report.mjs';
 
@@ -22,14 +25,9 @@ function parseOptions() {
   return options;
 }
 
-async function measureAll({ url, folder, processes, progress }, { rate, rounds, seconds }) {
-  const { migrate } = await import('../../dist/database/migrations.js');
-  const { makeData, activationIds } = await import('../load/data.mjs');
-  const { MailSink } = await import('../load/mail-sink.mjs');
-  const { readProcessorTime } = await import('../load/processes.mjs');
-  progress('data');
-  await migrate(url);
-  const data = await makeData(url, folder, activationIds(LICENSES));
+async function measureAll(environment, { rate, rounds, seconds }) {
+  const { url, processes, progress } = environment;
+  const data = await prepareData(environment, LICENSES);
   const mails = new MailSink(MAIL_DELAY_MS);
   const SMTP_URL = await mails.start();
   try {
@@ -46,10 +44,10 @@ async function measureAll({ url, folder, processes, progress }, { rate, rounds, 
     // Rounds with and without the flood alternate, so that other work of the machine affects both alike.
     for (let round = 1; round <= rounds; round += 1) {
       progress(`round ${round} of ${rounds}`);
-      measured.quiet.push(await measureHeartbeats(seconds, heartbeats, pid, readProcessorTime));
+      measured.quiet.push(await measureHeartbeats(seconds, heartbeats, pid));
       await flood({ begin: { port, rates: { code: rate } } });
       const measureFlood = async () => ({
-        ...(await measureHeartbeats(seconds, heartbeats, pid, readProcessorTime)),
+        ...(await measureHeartbeats(seconds, heartbeats, pid)),
         codes: (await flood({ collect: true })).kinds.code,
       });
       const [floodMeasurements, times] = await Promise.all([
@@ -80,7 +78,7 @@ async function measureAll({ url, folder, processes, progress }, { rate, rounds, 
 }
 
 /** Measures heartbeats for some seconds. @returns their times, and the processor time of the service for all its work */
-async function measureHeartbeats(seconds, heartbeats, pid, readProcessorTime) {
+async function measureHeartbeats(seconds, heartbeats, pid) {
   await heartbeats({ collect: true });
   const before = readProcessorTime(pid);
   await pause(seconds * 1_000);

@@ -7,6 +7,9 @@ import { readBenchOptions } from '../command.mjs';
 import { sharesOfLayers } from './layers.mjs';
 import { report } from './report.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
+import { prepareData } from '../load/data.mjs';
+import { measureRequestKinds } from '../load/measure-request-kinds.mjs';
+import { measureDatabase } from '../load/pgbench.mjs';
 import { ask } from '../load/processes.mjs';
 import { REQUEST_KINDS } from '../load/request-kinds.mjs';
 
@@ -29,15 +32,10 @@ function parseOptions() {
   return { ...options, kinds };
 }
 
-async function measureAll({ url, folder, processes, progress }, options) {
-  const { migrate } = await import('../../dist/database/migrations.js');
-  const { makeData, activationIds } = await import('../load/data.mjs');
+async function measureAll(environment, options) {
+  const { url, folder, processes, progress } = environment;
   const { startServers } = await import('./start-servers.mjs');
-  const { measureRequestKinds } = await import('../load/measure-request-kinds.mjs');
-  const { measureDatabase } = await import('../load/pgbench.mjs');
-  progress('data');
-  await migrate(url);
-  const data = await makeData(url, folder, activationIds(options.activations));
+  const data = await prepareData(environment, options.activations);
   progress('starting the servers and checking their responses');
   const { servers, etag } = await startServers(processes, data);
   const load = processes.startLoad(data.file);

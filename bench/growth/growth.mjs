@@ -4,6 +4,8 @@
 // and how a retention run with as much work as the first one after midnight (`--due` rows of telemetry to delete) slows heartbeats.
 import { ScriptError } from '../../scripts/prepare.mjs';
 import { parseWholeNumber, readBenchOptions } from '../command.mjs';
+import { measureRequestKinds } from '../load/measure-request-kinds.mjs';
+import { endProcess } from '../load/processes.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
 import { report } from './report.mjs';
 import { measureStarts } from './start.mjs';
@@ -60,8 +62,6 @@ async function measureAll(environment, options) {
 /** Starts a service for each database, measures the services in alternation, and ends them. */
 async function measureRequests({ processes, progress }, databases, options) {
   const { checkAnswers } = await import('../load/checks.mjs');
-  const { measureRequestKinds } = await import('../load/measure-request-kinds.mjs');
-  const { endProcess } = await import('../load/processes.mjs');
   const [servers, loads] = [[], new Map()];
   for (const { size, data } of databases) {
     const server = await processes.startService(data.settings);

@@ -61,6 +61,14 @@ async function storeSecretCheck(settings) {
   );
 }
 
+/** Migrates the database of a bench, and fills it with `count` activations. @returns as `makeData` */
+export async function prepareData({ url, folder, progress }, count) {
+  const { migrate } = await import('../../dist/database/migrations.js');
+  progress('data');
+  await migrate(url);
+  return makeData(url, folder, activationIds(count));
+}
+
 /**
  * Fills a migrated database with a manifest and with licenses, each with one activation and one session.
  * @param ids of the activations

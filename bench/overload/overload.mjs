@@ -7,6 +7,8 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { ScriptError } from '../../scripts/prepare.mjs';
 import { readBenchOptions } from '../command.mjs';
+import { prepareData } from '../load/data.mjs';
+import { readProcessorTime } from '../load/processes.mjs';
 import { postgresVersion, runPageBench } from '../run.mjs';
 import { report } from './report.mjs';
 
@@ -44,13 +46,9 @@ function parseOptions() {
   return { ...options, factors, only };
 }
 
-async function measureAll({ url, folder, processes, progress }, options) {
-  const { migrate } = await import('../../dist/database/migrations.js');
-  const { makeData, activationIds } = await import('../load/data.mjs');
-  const { readProcessorTime } = await import('../load/processes.mjs');
-  progress('data');
-  await migrate(url);
-  const data = await makeData(url, folder, activationIds(ACTIVATIONS));
+async function measureAll(environment, options) {
+  const { url, folder, processes, progress } = environment;
+  const data = await prepareData(environment, ACTIVATIONS);
   const { port, pid } = await processes.startService({ ...data.settings, METRICS_PORT: '0' });
   const generator = processes.startLoad(data.file, 'open.mjs');
   const isPinned = await separateCores(folder, pid, generator);

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import { freePort } from '../../scripts/free-port.mjs';
+import { prepareData } from '../load/data.mjs';
+import { measureDatabase } from '../load/pgbench.mjs';
 import { endProcess, readProcessorTime } from '../load/processes.mjs';
 import { quantile } from '../measure.mjs';
 import { heartbeatsPerSecond, MILLION } from './clients.mjs';
@@ -20,12 +22,7 @@ const CAPACITY_SECONDS = 5;
  */
 export async function measureHeartbeats(environment, options) {
   const { url, folder, processes, progress } = environment;
-  const { migrate } = await import('../../dist/database/migrations.js');
-  const { makeData, activationIds } = await import('../load/data.mjs');
-  const { measureDatabase } = await import('../load/pgbench.mjs');
-  progress('data');
-  await migrate(url);
-  const data = await makeData(url, folder, activationIds(ACTIVATIONS));
+  const data = await prepareData(environment, ACTIVATIONS);
   const primary = await Server.open(url, join(folder, 'data'));
   const generator = processes.startLoad(data.file, 'open.mjs');
   const measureService = (replica, settings, work) =>

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ScriptError, root } from '../../scripts/prepare.mjs';
 import { readBenchOptions } from '../command.mjs';
+import { prepareData } from '../load/data.mjs';
+import { readHeap, readResidentMemory } from '../load/processes.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
 import { report } from './report.mjs';
 
@@ -35,15 +37,11 @@ await runPageBench(import.meta.url, {
   report: (measurements, options) =>
     report(measurements, { ...options, rates: RATES, activations: ACTIVATIONS }),
 });
-async function measureAll({ url, folder, processes, progress }, { minutes }) {
-  const { migrate } = await import('../../dist/database/migrations.js');
-  const { makeData, activationIds } = await import('../load/data.mjs');
-  const { readResidentMemory, readHeap } = await import('../load/processes.mjs');
+async function measureAll(environment, { minutes }) {
+  const { url, processes, progress } = environment;
   if (readResidentMemory(process.pid) === null)
     throw new ScriptError('This bench reads the memory of a process from /proc, which only Linux has.');
-  progress('data');
-  await migrate(url);
-  const data = await makeData(url, folder, activationIds(ACTIVATIONS));
+  const data = await prepareData(environment, ACTIVATIONS);
   const server = await processes.startService(data.settings, HEAP_FLAGS);
   const load = processes.startLoad(data.file, 'steady.mjs');
   const etag = (await fetch(`http://127.0.0.1:${server.port}/v1/manifest`)).headers.get('etag');

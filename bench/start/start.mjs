@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { BUNDLE, root, ScriptError, SERVICE_FLAGS, SOURCE_MAPS } from '../../scripts/prepare.mjs';
 import { readBenchOptions } from '../command.mjs';
+import { prepareData } from '../load/data.mjs';
 import { endProcess } from '../load/processes.mjs';
 import { postgresVersion, runPageBench } from '../run.mjs';
 import { MeasuredService } from './measured-service.mjs';
@@ -30,14 +31,11 @@ const FLOORS = {
 const parseOptions = () => readBenchOptions({ starts: 5, idle: 30, seconds: 30 });
 
 await runPageBench(import.meta.url, { page: 'start.md', parseOptions, measureAll, report });
-async function measureAll({ url, folder, processes, progress }, { starts, idle, seconds }) {
+async function measureAll(environment, { starts, idle, seconds }) {
+  const { url, processes, progress } = environment;
   if (process.platform !== 'linux')
     throw new ScriptError('This bench reads the memory of a process from /proc, which only Linux has.');
-  const { migrate } = await import('../../dist/database/migrations.js');
-  const { makeData, activationIds } = await import('../load/data.mjs');
-  progress('data');
-  await migrate(url);
-  const data = await makeData(url, folder, activationIds(ACTIVATIONS));
+  const data = await prepareData(environment, ACTIVATIONS);
   const service = new MeasuredService(processes, data);
   const results = Object.fromEntries(Object.keys(VARIANTS).map((name) => [name, { starts: [] }]));
   for (let start = 0; start < starts; start += 1) {
