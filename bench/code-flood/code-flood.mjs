@@ -8,6 +8,7 @@ import { readBenchOptions } from '../command.mjs';
 import { prepareData } from '../load/data.mjs';
 import { MailSink } from '../load/mail-sink.mjs';
 import { readProcessorTime } from '../load/processes.mjs';
+import { webhookHeaders } from '../load/requests.mjs';
 import { runPageBench, postgresVersion } from '../run.mjs';
 import { report } from './report.mjs';
 
@@ -91,17 +92,12 @@ async function measureHeartbeats(seconds, heartbeats, pid) {
  * @returns milliseconds from each report to the mail with the license key
  */
 async function measureKeyMails({ port, data, mails, seconds }) {
-  const { Webhook } = await import('standardwebhooks');
-  const webhook = new Webhook(data.settings.PURCHASE_WEBHOOK_SECRET);
   const buy = async () => {
     const email = `${randomUUID()}@buyers.example`;
     const body = JSON.stringify({ transaction_id: randomUUID(), email, status: 'paid' });
-    const [id, at] = [randomUUID(), new Date()];
     const headers = {
       'content-type': 'application/json',
-      'webhook-id': id,
-      'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
-      'webhook-signature': webhook.sign(id, at, body),
+      ...webhookHeaders(data.settings.PURCHASE_WEBHOOK_SECRET, body),
     };
     const began = performance.now();
     const { status } = await fetch(`http://127.0.0.1:${port}/v1/purchases`, {

@@ -14,9 +14,9 @@ const STOP = '"client_action":"stop"';
 export const emptyCounts = () => ({ right: 0, refused: 0, unanswered: 0, wrong: 0, wrong_stop: 0 });
 
 /** Returns a function that gives the next heartbeat as bytes, one for each activation in turn. */
-export function heartbeats(activations, connectionHeader = '') {
+export function heartbeats(activations, headers) {
   const requests = activations.map(({ token }) =>
-    post('/v1/heartbeat', { token, app_version: '0.9.0', telemetry: TELEMETRY }, connectionHeader),
+    post('/v1/heartbeat', { token, app_version: '0.9.0', telemetry: TELEMETRY }, headers),
   );
   let next = 0;
   return () => requests[(next = (next + 1) % requests.length)];
@@ -40,7 +40,7 @@ export class Exchange {
     this.#isKept = connectionKind === 'kept';
     this.#maxConnections = maxConnections;
     // The reference client closes its connection after each call.
-    this.#nextRequest = heartbeats(activations, this.#isKept ? '' : 'connection: close\r\n');
+    this.#nextRequest = heartbeats(activations, this.#isKept ? {} : { connection: 'close' });
   }
 
   /**

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 
 const APP_VERSION = '0.9.0';
 /** Every telemetry field of a heartbeat without a crash report. */
@@ -30,10 +30,10 @@ const MAKERS = {
   activate_new: (activation) => activate(activation, randomBytes(32).toString('hex')),
   activate_again: (activation) => activate(activation, activation.machine_id),
   manifest: () => get('/v1/manifest'),
-  manifest_304: (_activation, etag) => get('/v1/manifest', `if-none-match: ${etag}\r\n`),
-  portal: ({ cookie }) => get('/portal/api/session', `cookie: mooring_holder=${cookie}\r\n`),
+  manifest_304: (_activation, etag) => get('/v1/manifest', { 'if-none-match': etag }),
+  portal: ({ cookie }) => get('/portal/api/session', { cookie: `mooring_holder=${cookie}` }),
   search: ({ email, staff_token }) =>
-    post('/support/api/licenses/search', { email }, `authorization: Bearer ${staff_token}\r\n`),
+    post('/support/api/licenses/search', { email }, { authorization: `Bearer ${staff_token}` }),
 };
 
 /**
@@ -65,13 +65,32 @@ function activate({ license_key, email }, machine_id) {
   });
 }
 
-/** Makes a POST request as bytes. @param headers further header lines, each with its line end */
-export function post(path, body, headers = '') {
+/** Makes the report of a purchase as bytes, signed as Standard Webhooks says. */
+export function purchaseReport(secret, body) {
+  return post('/v1/purchases', body, webhookHeaders(secret, JSON.stringify(body)));
+}
+
+/** Makes the headers that sign a webhook. @param secret in base64 */
+export function webhookHeaders(secret, body) {
+  const [id, at] = [randomUUID(), Math.floor(Date.now() / 1000)];
+  const signature = createHmac('sha256', Buffer.from(secret, 'base64'))
+    .update(`${id}.${at}.${body}`)
+    .digest('base64');
+  return { 'webhook-id': id, 'webhook-timestamp': String(at), 'webhook-signature': `v1,${signature}` };
+}
+
+/** Makes a POST request as bytes. @param headers further headers, by name */
+export function post(path, body, headers = {}) {
   const text = JSON.stringify(body);
   return Buffer.from(
-    `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n${headers}\r\n${text}`,
+    `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n${linesOf(headers)}\r\n${text}`,
   );
 }
 
-export const get = (path, headers = '') =>
-  Buffer.from(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n${headers}\r\n`);
+export const get = (path, headers = {}) =>
+  Buffer.from(`GET ${path} HTTP/1.1\r\nhost: localhost\r\n${linesOf(headers)}\r\n`);
+
+const linesOf = (headers) =>
+  Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('');

@@ -162,7 +162,7 @@ export class Fleet {
     };
     const etag = this.#etags[held];
     const response = await this.#context.connections.send(
-      get('/v1/manifest', etag ? `if-none-match: ${etag}\r\n` : ''),
+      get('/v1/manifest', etag && { 'if-none-match': etag }),
     );
     const { kind, sequence } = this.#context.checker.checkManifest(before, response, held);
     if (kind !== 'ok') return;

@@ -1,11 +1,10 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Webhook } from 'standardwebhooks';
 import { root } from '../../scripts/prepare.mjs';
 import { makeManifest } from '../load/data.mjs';
-import { post } from '../load/requests.mjs';
+import { post, purchaseReport } from '../load/requests.mjs';
 import { VERSIONS } from './fleet.mjs';
 import { ACTIVATION, PURCHASE } from './expected-state.mjs';
 
@@ -54,18 +53,11 @@ export class Vendor {
   /** The payment processor reports refunds. @returns the number of refunds */
   refund(secret) {
     const { purchase } = this.#expected;
-    const webhook = new Webhook(secret);
     const licenses = this.#draw(purchase.length, REFUNDED_PERCENT, () => true);
     return this.#forEach(licenses, async (license) => {
       purchase[license] = PURCHASE.beingRefunded;
       const body = { transaction_id: `transaction-${this.#licenses[license].lic}`, status: 'refunded' };
-      await this.#sendUntilDone('purchases', () => {
-        const [id, now] = [`msg_${randomUUID()}`, new Date()];
-        const signature = webhook.sign(id, now, JSON.stringify(body));
-        const timestamp = Math.floor(now.getTime() / 1000);
-        const signed = { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature };
-        return post('/v1/purchases', body, headers(signed));
-      });
+      await this.#sendUntilDone('purchases', () => purchaseReport(secret, body));
       purchase[license] = PURCHASE.refunded;
     });
   }
@@ -79,11 +71,7 @@ export class Vendor {
     return this.#forEach(clients, async (client) => {
       activation[client] = ACTIVATION.beingReleased;
       const path = `/support/api/activations/${activationId[client]}/release`;
-      const request = post(
-        path,
-        { reason: 'asked for' },
-        headers({ authorization: `Bearer ${STAFF_TOKEN}` }),
-      );
+      const request = post(path, { reason: 'asked for' }, { authorization: `Bearer ${STAFF_TOKEN}` });
       await this.#sendUntilDone('release', () => request);
       activation[client] = ACTIVATION.released;
     });
@@ -125,8 +113,3 @@ export class Vendor {
       await pause(RETRY_DELAY_MS, undefined, { signal: this.#ended });
   }
 }
-
-const headers = (values) =>
-  Object.entries(values)
-    .map(([name, value]) => `${name}: ${value}\r\n`)
-    .join('');
