@@ -14,7 +14,8 @@ const MAX_HEIGHT = 2_400;
 export class Camera {
   #browser;
   #baseURL;
-  #sections = new Map();
+  /** The parts of the index, each with its title and its pictures. */
+  #sections = [];
 
   constructor(browser, baseURL) {
     this.#browser = browser;
@@ -35,23 +36,29 @@ export class Camera {
     return context.newPage();
   }
 
+  /** Begins a part of the index, to which the next pictures belong. */
+  beginSection(title) {
+    this.#sections.push({ title, pictures: [] });
+  }
+
   /**
-   * Takes a picture of a page.
-   * @param {string} section the title of the part of the index
+   * Takes a picture of the whole page.
    * @param {string} name of the file, without its ending
    * @param {string} sentence what the picture shows
-   * @param {{ isWhole?: boolean, hasToast?: boolean }} options whether the picture has the whole page, or only what is in the
-   * window, as for a dialog; and whether it has the newest message in front of the page
    */
-  async take(page, section, name, sentence, { isWhole = true, hasToast = false } = {}) {
+  async take(page, name, sentence) {
     const size = page.viewportSize();
-    if (isWhole) {
-      // The window gets the height of the page, because a picture of the full page would not have the footer in its place.
-      await page.setViewportSize({ ...size, height: MIN_HEIGHT });
-      const height = await page.evaluate(() => globalThis.document.documentElement.scrollHeight);
-      await page.setViewportSize({ ...size, height: Math.min(height, MAX_HEIGHT) });
-      await page.evaluate(() => globalThis.scrollTo(0, 0));
-    }
+    // The window gets the height of the page, because a picture of the full page would not have the footer in its place.
+    await page.setViewportSize({ ...size, height: MIN_HEIGHT });
+    const height = await page.evaluate(() => globalThis.document.documentElement.scrollHeight);
+    await page.setViewportSize({ ...size, height: Math.min(height, MAX_HEIGHT) });
+    await page.evaluate(() => globalThis.scrollTo(0, 0));
+    await this.takeVisible(page, name, sentence);
+    await page.setViewportSize(size);
+  }
+
+  /** Takes a picture of what is in the window, as for a dialog. @param hasToast whether the newest message is in front of it */
+  async takeVisible(page, name, sentence, { hasToast = false } = {}) {
     // The pointer moves to a corner, so that no element looks hovered.
     await page.mouse.move(0, 0);
     // Messages in front of the page would cover what the picture shows.
@@ -63,16 +70,15 @@ export class Camera {
       hasToast ? ':last-child' : ':not(*)',
     );
     await page.screenshot({ path: join(OUTPUT_DIR, `${name}.png`) });
-    await page.setViewportSize(size);
-    this.#sections.set(section, [...(this.#sections.get(section) ?? []), { name, sentence }]);
+    this.#sections.at(-1).pictures.push({ name, sentence });
     console.log(`docs/pages/${name}.png`);
   }
 
   /** Writes the index: each picture with its sentence. */
   writeIndex() {
-    const sections = [...this.#sections].map(([section, pictures]) => {
+    const sections = this.#sections.map(({ title, pictures }) => {
       const parts = pictures.map(({ name, sentence }) => `${sentence}\n\n![${sentence}](${name}.png)\n`);
-      return [`## ${section}\n`, ...parts].join('\n');
+      return [`## ${title}\n`, ...parts].join('\n');
     });
     const lead =
       'What do the pages and mails look like? `npm run pictures` takes these pictures and writes this page. There are none in\n' +

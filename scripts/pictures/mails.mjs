@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
 const POLL_MS = 100;
-const SECTION = 'Mails';
 /** The kinds of mail except that of an import, in the order of the pictures: the beginning of the subject, and the recipient. */
 const SHEETS = [
   {
@@ -62,6 +61,7 @@ export async function codeAfter(outbox, email, work) {
 
 /** Takes the pictures of the mails: one for each group of kinds. @param {string} origin of the service */
 export async function takeMailPictures(camera, outbox, origin) {
+  camera.beginSection('Mails');
   const page = await camera.openPage({ viewport: { width: 1280, height: 800 } });
   for (const { name, sentence, mails } of SHEETS) {
     const shown = [];
@@ -73,7 +73,7 @@ export async function takeMailPictures(camera, outbox, origin) {
     }
     await page.setContent(SHEET);
     await page.evaluate(showMails, shown);
-    await camera.take(page, SECTION, name, sentence);
+    await camera.take(page, name, sentence);
   }
 }
 

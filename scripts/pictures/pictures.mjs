@@ -67,10 +67,11 @@ function withSystemFonts({ env, ...options }, folder) {
 }
 
 async function takePrivacyPicture(camera) {
+  camera.beginSection('Privacy page');
   const page = await camera.openPage();
   await page.goto('/privacy/');
   await page.getByRole('table').first().waitFor();
   const sentence =
     'Everyone reads what is stored, why, and for how long: in plain words, then the tables themselves.';
-  await camera.take(page, 'Privacy page', 'privacy', sentence);
+  await camera.take(page, 'privacy', sentence);
 }

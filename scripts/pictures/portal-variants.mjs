@@ -3,7 +3,6 @@ import { signInByKey } from '../sample-sign-in.mjs';
 import { requestCode } from './portal.mjs';
 import { dayFromToday } from './sample-vendor.mjs';
 
-const SECTION = 'License portal: variants';
 const NARROW = { width: 320, height: 640 };
 
 /** For each picture its name, the options of the window in which the page is shown, and what the picture shows. */
@@ -16,11 +15,12 @@ const WINDOWS = [
 
 /** Issues licenses for the pictures, and takes them. @param hedy a license with a request for a release that was declined */
 export async function takePortalVariants(camera, vendor, hedy) {
+  camera.beginSection('License portal: variants');
   const nora = await vendor.issue('nora@example.com', 3, ['Studio Mac', 'Travel Mac']);
   for (const [name, options, sentence] of WINDOWS) {
     const page = await camera.openPage(options);
     await signInByKey(page, nora);
-    await camera.take(page, SECTION, name, sentence);
+    await camera.take(page, name, sentence);
   }
   await takeMachines(camera, vendor, nora, hedy);
   await takeErrors(camera, nora);
@@ -36,7 +36,6 @@ async function takeMachines(camera, vendor, nora, hedy) {
   await opened.getByText('This machine', { exact: true }).waitFor();
   await camera.take(
     opened,
-    SECTION,
     'portal-this-machine',
     'The application has opened the page, which marks its machine and shows it first.',
   );
@@ -45,7 +44,6 @@ async function takeMachines(camera, vendor, nora, hedy) {
   await signInByKey(declined, hedy);
   await camera.take(
     declined,
-    SECTION,
     'portal-declined',
     'Support has declined a request, with a reason, and can be asked again.',
   );
@@ -57,7 +55,7 @@ async function takeMachines(camera, vendor, nora, hedy) {
   const many = await camera.openPage();
   await signInByKey(many, otto);
   await many.getByRole('searchbox').fill('render');
-  await camera.take(many, SECTION, 'portal-filter', 'More than ten machines can be filtered.');
+  await camera.take(many, 'portal-filter', 'More than ten machines can be filtered.');
 }
 
 async function takeErrors(camera, { email, license_key }) {
@@ -65,18 +63,18 @@ async function takeErrors(camera, { email, license_key }) {
   await page.goto('/portal/');
   await page.getByRole('button', { name: 'Show my machines' }).click();
   await page.getByText('Enter your license key.').waitFor();
-  await camera.take(page, SECTION, 'portal-field-error', 'A form says what is missing, beside each field.');
+  await camera.take(page, 'portal-field-error', 'A form says what is missing, beside each field.');
   const last = license_key.endsWith('2') ? '3' : '2';
   await page.locator('input[name=email]').fill(email);
   await page.getByLabel('License key').fill(license_key.slice(0, -1) + last);
   await page.getByRole('button', { name: 'Show my machines' }).click();
   await page.getByText('One character looks mistyped').waitFor();
-  await camera.take(page, SECTION, 'portal-mistyped-key', 'A mistyped key is recognized.');
+  await camera.take(page, 'portal-mistyped-key', 'A mistyped key is recognized.');
   const opened = await camera.openPage();
   await opened.goto('/portal/#release=expired');
   await opened.getByRole('button', { name: 'Mail me a code' }).click();
   await opened.getByText('This link was good for 10 minutes and one sign-in.').waitFor();
-  await camera.take(opened, SECTION, 'portal-expired-link', 'A link of the application has expired.');
+  await camera.take(opened, 'portal-expired-link', 'A link of the application has expired.');
 }
 
 async function takeLicenseStates(camera, vendor) {
@@ -94,7 +92,7 @@ async function takeLicenseStates(camera, vendor) {
     vendor.changeLicense(license, 'For a picture', ...changes);
     const page = await camera.openPage();
     await signInByKey(page, license);
-    await camera.take(page, SECTION, `portal-${name}`, sentence);
+    await camera.take(page, `portal-${name}`, sentence);
   }
 }
 
@@ -106,8 +104,8 @@ async function takeDeletion(camera, vendor, { email }) {
   await page.getByRole('button', { name: 'Delete my data …' }).click();
   const dialog = page.getByRole('dialog');
   await dialog.waitFor();
-  await camera.take(page, SECTION, 'portal-deletion', 'A deletion says what it ends.', { isWhole: false });
+  await camera.takeVisible(page, 'portal-deletion', 'A deletion says what it ends.');
   await dialog.getByRole('button', { name: 'Delete my data' }).click();
   await dialog.waitFor({ state: 'detached' });
-  await camera.take(page, SECTION, 'portal-deletion-pending', 'For three days a deletion can be cancelled.');
+  await camera.take(page, 'portal-deletion-pending', 'For three days a deletion can be cancelled.');
 }

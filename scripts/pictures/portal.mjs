@@ -2,7 +2,6 @@
 import { signInByKey } from '../sample-sign-in.mjs';
 import { codeAfter } from './mails.mjs';
 
-const SECTION = 'License portal';
 const PHONE = { width: 390, height: 844 };
 const PAPER = { width: 794, height: 1123 };
 
@@ -12,6 +11,7 @@ const PAPER = { width: 794, height: 1123 };
  * @returns a holder who has asked support for a release
  */
 export async function takePortalPictures(camera, vendor, { ada, edith }) {
+  camera.beginSection('License portal');
   await vendor.activate(ada, 'Studio Mac', '3.1.0');
   await vendor.passDays(12.6);
   await vendor.activate(ada, 'Ada’s MacBook Air');
@@ -29,33 +29,18 @@ async function takeSignIn(camera, vendor, { email }) {
   const page = await camera.openPage();
   await page.goto('/portal/');
   await page.getByLabel('License key').waitFor();
-  await camera.take(
-    page,
-    SECTION,
-    'portal-sign-in',
-    'A holder signs in with a license key, or with a mailed code.',
-  );
+  await camera.take(page, 'portal-sign-in', 'A holder signs in with a license key, or with a mailed code.');
   const code = await requestCode(page, vendor, email);
-  await camera.take(page, SECTION, 'portal-code', 'The page asks for the mailed code.');
+  await camera.take(page, 'portal-code', 'The page asks for the mailed code.');
   await page.getByLabel('Code', { exact: true }).pressSequentially(code);
   await page.getByRole('table').first().waitFor();
-  await camera.take(
-    page,
-    SECTION,
-    'portal',
-    'The license is in use on two machines, which are listed by name.',
-  );
+  await camera.take(page, 'portal', 'The license is in use on two machines, which are listed by name.');
 }
 
 async function takeGermanPhone(camera, ada) {
   const page = await camera.openPage({ locale: 'de-DE', colorScheme: 'dark', viewport: PHONE });
   await signInByKey(page, ada);
-  await camera.take(
-    page,
-    SECTION,
-    'portal-german',
-    'The same license on a phone, in German and in dark mode.',
-  );
+  await camera.take(page, 'portal-german', 'The same license on a phone, in German and in dark mode.');
 }
 
 /** Takes the steps from the refusal of a new machine to a free place, and then a request to support, because no release is left. */
@@ -67,30 +52,24 @@ async function takeFullLicense(camera, vendor) {
   await page.goto(release_url);
   await page.getByRole('button', { name: 'Mail me a code' }).waitFor();
   const lead = 'The application has opened the page, because all machines of the license are in use.';
-  await camera.take(page, SECTION, 'portal-full', lead);
+  await camera.take(page, 'portal-full', lead);
   const code = await codeAfter(vendor.outbox, hedy.email, () =>
     page.getByRole('button', { name: 'Mail me a code' }).click(),
   );
   await page.getByLabel('Code', { exact: true }).pressSequentially(code);
   await page.getByRole('button', { name: 'Release Old iMac' }).click();
   await page.getByRole('dialog').waitFor();
-  await takeVisiblePart(camera, page, 'portal-release', 'The holder releases a machine without support.');
+  await camera.takeVisible(page, 'portal-release', 'The holder releases a machine without support.');
   await page.getByRole('button', { name: 'Release it' }).click();
   await page.getByText('A place is free: go back').waitFor();
-  await camera.take(
-    page,
-    SECTION,
-    'portal-free',
-    'A place is free, and the application activates by itself.',
-  );
+  await camera.take(page, 'portal-free', 'A place is free, and the application activates by itself.');
   await vendor.activate(hedy, 'New iMac');
   await vendor.passDays(2.6);
   const later = await camera.openPage();
   await signInByKey(later, hedy);
   await later.getByRole('row', { name: 'New iMac' }).getByRole('button').click();
   await later.getByRole('dialog').getByRole('textbox').fill('The new one was stolen.');
-  await takeVisiblePart(
-    camera,
+  await camera.takeVisible(
     later,
     'portal-ask',
     'After the releases of a year are used up, support is asked.',
@@ -110,7 +89,7 @@ async function takeStates(camera, vendor, edith) {
   );
   const page = await camera.openPage();
   await signInByKey(page, edith);
-  await camera.take(page, SECTION, 'portal-expired', 'An expired license says how it is renewed.');
+  await camera.take(page, 'portal-expired', 'An expired license says how it is renewed.');
   await takeByCode(
     camera,
     vendor,
@@ -127,7 +106,6 @@ async function takeOffline(camera, ada) {
   await page.getByText('You are offline.').first().waitFor();
   await camera.take(
     page,
-    SECTION,
     'portal-offline',
     'Without a connection the page says so, and keeps what it shows.',
   );
@@ -139,7 +117,7 @@ async function takePrinted(camera, ada) {
   await page.emulateMedia({ media: 'print' });
   // A window has no margins, unlike a sheet of paper.
   await page.evaluate(() => (globalThis.document.body.style.padding = '18mm'));
-  await camera.take(page, SECTION, 'portal-print', 'The license on paper.');
+  await camera.take(page, 'portal-print', 'The license on paper.');
 }
 
 async function takeByCode(camera, vendor, email, name, sentence) {
@@ -148,7 +126,7 @@ async function takeByCode(camera, vendor, email, name, sentence) {
   const code = await requestCode(page, vendor, email);
   await page.getByLabel('Code', { exact: true }).pressSequentially(code);
   await page.getByText('Your data').first().waitFor();
-  await camera.take(page, SECTION, name, sentence);
+  await camera.take(page, name, sentence);
 }
 
 /** Requests a code on the sign-in page, and waits for the field to enter it. @returns the code of the mail */
@@ -161,7 +139,3 @@ export async function requestCode(page, vendor, email) {
     await page.getByLabel('Code', { exact: true }).waitFor();
   });
 }
-
-/** Takes the visible part of the page, with the dialog that is open. */
-const takeVisiblePart = (camera, page, name, sentence) =>
-  camera.take(page, SECTION, name, sentence, { isWhole: false });

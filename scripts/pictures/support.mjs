@@ -9,26 +9,20 @@ import {
   takeOnPhone,
 } from './support-dialogs.mjs';
 
-const SECTION = 'Support page';
-
 /**
  * Takes the pictures.
  * @param ada asks for releases @param bea the holder of the license that is changed
  * @param {string} link signs in an admin
  */
 export async function takeSupportPictures(camera, vendor, { ada, bea }, link) {
+  camera.beginSection('Support page');
   await makeRequests(camera, vendor, ada, bea);
   const page = await camera.openPage();
   await page.goto('/support/');
   await page.getByRole('heading', { level: 1 }).waitFor();
-  await camera.take(page, SECTION, 'support-sign-in', 'Staff sign in with a passkey.');
+  await camera.take(page, 'support-sign-in', 'Staff sign in with a passkey.');
   await signInStaff(page, link, () =>
-    camera.take(
-      page,
-      SECTION,
-      'support-passkey',
-      'The first sign-in is by a link, and then a passkey is made.',
-    ),
+    camera.take(page, 'support-passkey', 'The first sign-in is by a link, and then a passkey is made.'),
   );
   await takeLicenses(camera, page, () => vendor.changeLicense(bea, 'Closed the shop', '--machines', '2'));
   await takeQueues(camera, page);
@@ -47,32 +41,28 @@ async function takeLicenses(camera, page, changeMeanwhile) {
   await page.getByText('No license has this e-mail.').first().waitFor();
   await camera.take(
     page,
-    SECTION,
     'support-search',
     'One field finds a license by its key, address, purchase or machine.',
   );
-  const shoot = shooter(camera, page);
-  await takeDialog(shoot, page, 'Issue a license', 'support-issue', 'A license is issued by hand.');
+  await takeDialog(camera, page, 'Issue a license', 'support-issue', 'A license is issued by hand.');
   await search('bea.lovelace@example.com');
   await page.getByRole('table').first().waitFor();
-  await camera.take(page, SECTION, 'support', 'A license with its holder, its machines and its history.');
-  await takeLicenseDialogs(shoot, page);
-  await takeConflict(shoot, page, changeMeanwhile);
+  await camera.take(page, 'support', 'A license with its holder, its machines and its history.');
+  await takeLicenseDialogs(camera, page);
+  await takeConflict(camera, page, changeMeanwhile);
   await search('coco@example.com');
   await page.getByRole('table').first().waitFor();
-  await camera.take(page, SECTION, 'support-holder', 'All licenses of a holder.');
+  await camera.take(page, 'support-holder', 'All licenses of a holder.');
 }
 
 async function takeQueues(camera, page) {
   await openView(page, 'Release requests');
   await page.getByRole('table').first().waitFor();
-  await camera.take(page, SECTION, 'support-requests', 'The queue of the release requests.');
-  const shoot = shooter(camera, page);
-  await takeOnPhone(shoot, page, 'support-phone', 'The same queue on a telephone.');
-  await takeBatchRelease(shoot, page);
+  await camera.take(page, 'support-requests', 'The queue of the release requests.');
+  await takeOnPhone(camera, page, 'support-phone', 'The same queue on a telephone.');
+  await takeBatchRelease(camera, page);
   await page.getByRole('button', { name: 'Release Studio Mac, as asked' }).click();
-  await takeVisiblePart(
-    camera,
+  await camera.takeVisible(
     page,
     'support-release',
     'A release shows the mail to the holder, with the reason.',
@@ -82,13 +72,11 @@ async function takeQueues(camera, page) {
     .getByText(/^Releases in/)
     .first()
     .waitFor();
-  await shoot('support-undo', 'For some seconds, a release can be undone.', {
-    isWhole: false,
+  await camera.takeVisible(page, 'support-undo', 'For some seconds, a release can be undone.', {
     hasToast: true,
   });
   await declineLast(page, 'It was active again yesterday: is it the one that was sold?', () =>
-    takeVisiblePart(
-      camera,
+    camera.takeVisible(
       page,
       'support-decline',
       'A request is declined with a reason, which the holder reads.',
@@ -100,15 +88,10 @@ async function takeQueues(camera, page) {
     'Support cannot tell that it was stolen. Send us the report of the police, please.',
   );
   await page.getByText(/^No requests are waiting/).waitFor();
-  await shoot('support-requests-empty', 'When all requests are decided, the queue is empty.');
+  await camera.take(page, 'support-requests-empty', 'When all requests are decided, the queue is empty.');
   await openView(page, 'Erasure requests');
   await page.getByRole('table').first().waitFor();
-  await camera.take(
-    page,
-    SECTION,
-    'support-erasures',
-    'The queue of the erasure requests, the most urgent first.',
-  );
+  await camera.take(page, 'support-erasures', 'The queue of the erasure requests, the most urgent first.');
 }
 
 async function takeFleet(camera, page) {
@@ -116,20 +99,14 @@ async function takeFleet(camera, page) {
   await page.locator('canvas').first().waitFor();
   await camera.take(
     page,
-    SECTION,
     'fleet',
     'The fleet: how versions were taken up, with the day of each publication.',
   );
   const crashes = page.getByRole('heading', { name: /^Crash/ }).first();
   await crashes.evaluate((heading) => heading.scrollIntoView());
-  await takeVisiblePart(
-    camera,
-    page,
-    'fleet-crashes',
-    'Crash groups, which staff mark as resolved or muted.',
-  );
+  await camera.takeVisible(page, 'fleet-crashes', 'Crash groups, which staff mark as resolved or muted.');
   await takeDialog(
-    shooter(camera, page),
+    camera,
     page,
     /^Resolve … /,
     'fleet-crash-state',
@@ -142,26 +119,16 @@ async function takeAdmin(camera, page) {
   await page.getByRole('table').first().waitFor();
   await page.getByRole('button', { name: 'Mail a link to grace@tidewater.example' }).click();
   await page.getByText('A link is on its way').first().waitFor();
-  await camera.take(page, SECTION, 'support-staff', 'Staff, their roles, and the tokens of their scripts.');
+  await camera.take(page, 'support-staff', 'Staff, their roles, and the tokens of their scripts.');
   await openView(page, 'Service');
   await page.getByRole('table').first().waitFor();
-  await camera.take(
-    page,
-    SECTION,
-    'support-service',
-    'The state of the service, with a warning about a mail.',
-  );
+  await camera.take(page, 'support-service', 'The state of the service, with a warning about a mail.');
   await openView(page, 'Audit trail');
   await page.getByRole('main').getByRole('table').waitFor();
-  await camera.take(
-    page,
-    SECTION,
-    'support-audit',
-    'The audit trail: who did what and why, with the values before.',
-  );
+  await camera.take(page, 'support-audit', 'The audit trail: who did what and why, with the values before.');
   await page.goto('/support/#account');
   await page.getByRole('table').first().waitFor();
-  await camera.take(page, SECTION, 'support-account', 'The passkeys of a staff member.');
+  await camera.take(page, 'support-account', 'The passkeys of a staff member.');
 }
 
 /** Declines the last request of the queue. @param beforeSubmit called while the dialog is open */
@@ -181,10 +148,3 @@ async function openView(page, name) {
   await page.getByRole('link', { name: new RegExp(`^${name}`) }).click();
   await page.getByRole('heading', { level: 1, name: new RegExp(`^${name}`) }).waitFor();
 }
-
-const shooter = (camera, page) => (name, sentence, options) =>
-  camera.take(page, SECTION, name, sentence, options);
-
-/** Takes the visible part of the page, for a dialog or a view that is scrolled to a section. */
-const takeVisiblePart = (camera, page, name, sentence) =>
-  camera.take(page, SECTION, name, sentence, { isWhole: false });
