@@ -1,21 +1,12 @@
 // npm run demo: shows what happens to a license, from its issue to the move to a new machine. It starts a service on a free
 // port with a temporary folder, uses the reference client and a support token, and prints each request and answer.
-import { spawn } from 'node:child_process';
 import { createHash, createPublicKey } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  command,
-  ensureBuilt,
-  ensureClientBuilt,
-  ensureInstalled,
-  node24,
-  root,
-  waitForExit,
-} from './prepare.mjs';
+import { command, ensureBuilt, ensureClientBuilt, ensureInstalled } from './prepare.mjs';
 import { withRequestLog, print, printTitle } from './demo-output.mjs';
-import { withSampleService } from './sample-service.mjs';
+import { runMooring, withSampleService } from './sample-service.mjs';
 
 const TELEMETRY = { os_version: 'macOS 26.1', mac_model: 'Mac15,3', arch: 'arm64', camera_count: 4 };
 const CRASH = {
@@ -41,7 +32,10 @@ await command(async () => {
 
 async function showSteps({ origin: url, environment }, folder) {
   const { MooringClient } = await import('../client/dist/client.js');
-  const mooring = (...args) => runCommand(environment, args);
+  const mooring = (...args) => {
+    print(`$ mooring ${args.join(' ')}`);
+    return runMooring(environment, args);
+  };
   const manifestKey = createPublicKey(readFileSync(join(environment.DATA_DIR, 'keys/manifest-private.pem')));
   const client = (name, more = {}) =>
     new MooringClient({
@@ -62,9 +56,9 @@ async function showSteps({ origin: url, environment }, folder) {
 
   printTitle('The vendor issues a license for one machine, and gives support a token');
   const email = 'ada@example.com';
-  const { license_key } = await mooring('license', 'issue', '--email', email, '--machines', '1');
-  await mooring('staff', 'add', 'grace@example.com', '--role', 'support');
-  const { token } = await mooring('staff', 'token', 'grace@example.com');
+  const { license_key } = mooring('license', 'issue', '--email', email, '--machines', '1');
+  mooring('staff', 'add', 'grace@example.com', '--role', 'support');
+  const { token } = mooring('staff', 'token', 'grace@example.com');
 
   printTitle('Ada clicks Activate: the license is activated on her machine, which is known by a digest');
   const studio = client('studio');
@@ -124,19 +118,4 @@ async function releaseAsSupport(url, token, email) {
   const { licenses } = await post('/support/api/licenses/search', { email });
   const [{ id }] = licenses.flatMap((license) => license.activations);
   await post(`/support/api/activations/${id}/release`, { reason: 'new machine' });
-}
-
-/** Prints and runs `mooring … --json`. @returns its parsed output */
-async function runCommand(environment, args) {
-  print(`$ mooring ${args.join(' ')}`);
-  const child = spawn(node24(), [join(root, 'dist/cli.js'), ...args, '--json'], {
-    env: environment,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let [output, messages] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text) => (output += text));
-  // Hints, such as that a token is shown only once. They are printed if the command fails.
-  child.stderr.setEncoding('utf8').on('data', (text) => (messages += text));
-  if ((await waitForExit(child)) !== 0) throw new Error(`mooring ${args.join(' ')} failed: ${messages}`);
-  return JSON.parse(output);
 }

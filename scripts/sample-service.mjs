@@ -1,5 +1,5 @@
 // A service with the sample data of development mode, for the pictures, the bench of the pages, the demo and the Python tests.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { freePort } from './free-port.mjs';
 import { node24, root, waitForExit } from './prepare.mjs';
@@ -34,6 +34,17 @@ export async function withSampleService(dataDir, work, settings = {}) {
     service.kill('SIGTERM');
     await end;
   }
+}
+
+/** Runs `mooring … --json`. @param environment the settings of the service @returns the parsed output */
+export function runMooring(environment, args) {
+  const { status, stdout, stderr } = spawnSync(node24(), [join(root, 'dist/cli.js'), ...args, '--json'], {
+    env: environment,
+    encoding: 'utf8',
+  });
+  // `stderr` has hints too, such as that a token is shown only once.
+  if (status !== 0) throw new Error(`mooring ${args.join(' ')} failed: ${stderr}`);
+  return JSON.parse(stdout);
 }
 
 /** Waits until the output of a process contains a text. @returns all output so far */

@@ -1,9 +1,8 @@
 // The invented vendor of the pictures: its brand, its customers, its versions and its staff.
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { node24, root } from '../prepare.mjs';
+import { runMooring } from '../sample-service.mjs';
 import { movePublication, passDays } from './pass-time.mjs';
 
 const DAY_MS = 86_400_000;
@@ -45,13 +44,7 @@ export class SampleVendor {
 
   /** Runs a command of the operator. @returns its JSON */
   mooring(...args) {
-    const command = [join(root, 'dist/cli.js'), '--as', STAFF, ...args, '--json'];
-    const { status, stdout, stderr } = spawnSync(node24(), command, {
-      env: this.#environment,
-      encoding: 'utf8',
-    });
-    if (status !== 0) throw new Error(`mooring ${args.join(' ')}: ${stderr}`);
-    return JSON.parse(stdout);
+    return runMooring(this.#environment, ['--as', STAFF, ...args]);
   }
 
   /**
