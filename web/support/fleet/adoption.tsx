@@ -84,8 +84,15 @@ function legendShare(share: number | null | undefined): string {
 
 function LineSample({ index }: { index: number }) {
   return (
-    <svg class={`sample series-${index}`} viewBox="0 0 28 8" aria-hidden="true">
-      <line x1="1" x2="27" y1="4" y2="4" stroke-dasharray={DASHES[index]!.join(' ')} />
+    <svg class="sample" viewBox="0 0 28 8" aria-hidden="true">
+      <line
+        x1="1"
+        x2="27"
+        y1="4"
+        y2="4"
+        stroke-dasharray={DASHES[index]!.join(' ')}
+        style={{ stroke: `var(--series-${index})` }}
+      />
     </svg>
   );
 }
