@@ -12,7 +12,7 @@ import { enforceDeadline } from './limits/deadline.js';
 import { parseJsonOnly } from './parsing/json-body.js';
 import { AppLogger } from '../core/logger.js';
 import { handleMalformedRequests, refuseMalformed } from './malformed-requests.js';
-import { redirectRelatively } from './pages.js';
+import { ignoreIfMatchOfReads, redirectRelatively } from './pages.js';
 import { MembersPipe } from './parsing/members.pipe.js';
 import { refuseUnknownRoutes } from './unknown-routes.js';
 import { RefusalWriter } from './shed-responses.js';
@@ -86,6 +86,7 @@ export async function createApp(
   enforceDeadline(fastify);
   compressResponses(fastify);
   redirectRelatively(fastify);
+  ignoreIfMatchOfReads(fastify);
   await fastify.register(cookiePlugin);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     logger: log,

@@ -93,6 +93,17 @@ export function redirectRelatively(fastify: FastifyInstance): void {
 }
 
 /**
+ * Removes `if-match` from reads, because only changes have a precondition. Otherwise the module of the pages would answer 412, for
+ * which there is no problem.
+ */
+export function ignoreIfMatchOfReads(fastify: FastifyInstance): void {
+  fastify.addHook('onRequest', ({ method, headers }, _reply, done) => {
+    if (method === 'GET' || method === 'HEAD') delete headers['if-match'];
+    done();
+  });
+}
+
+/**
  * A file with a hash in its name never changes. A page refers to the newest of these files, so browsers request the page each time.
  */
 const isImmutable = (path: string) => path.startsWith(join(FOLDER, 'assets'));

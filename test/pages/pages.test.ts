@@ -65,6 +65,14 @@ describe.each(PAGES)('%s', (path) => {
     }
   });
 
+  test('is answered with `if-match`, whatever it names, as without it', async () => {
+    for (const method of ['GET', 'HEAD']) {
+      const answer = await get(path, { 'if-match': '"another"' }, method);
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+      await answer.arrayBuffer();
+    }
+  });
+
   test('is the target of a redirect from its path without the slash, and allows only GET and HEAD', async () => {
     // The location is relative, because PUBLIC_URL may have a path.
     const answer = await get(path.slice(0, -1));
