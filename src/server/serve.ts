@@ -72,17 +72,16 @@ async function start(config: Config): Promise<void> {
   await app.listen(options).catch((error: unknown) => {
     throw listenError(config, error);
   });
-  // A signal during `listen` ends the start here, before the delay is set up: `shutDown` has already set its time limit, which does
-  // not include SHUTDOWN_DELAY_SECONDS.
-  shutdown.signal.throwIfAborted();
-  shutdownDelayMs = config.shutdownDelaySeconds * 1000;
-  // Deferred last, this is the first step of a shutdown: `/health/ready` fails for SHUTDOWN_DELAY_SECONDS.
-  resources.defer(() => app.get(MonitoringController).drain());
   const listening = app.get(MetricsService).listen();
   await listening.catch((error: unknown) => {
     throw listenError({ host, port: metricsPort!, isPortShared: false }, error, 'METRICS_PORT');
   });
+  // A signal or a failure before this line ends the start without a delay: no load balancer sends requests yet, and `shutDown` has
+  // already set its time limit, which does not include SHUTDOWN_DELAY_SECONDS.
   shutdown.signal.throwIfAborted();
+  shutdownDelayMs = config.shutdownDelaySeconds * 1000;
+  // Deferred last, this is the first step of a shutdown: `/health/ready` fails for SHUTDOWN_DELAY_SECONDS.
+  resources.defer(() => app.get(MonitoringController).drain());
   endStep('listen');
   log.info('listening', { host, port, migrations_applied: applied.length });
   if (!pagesAreBuilt())

@@ -60,11 +60,11 @@ test('on SIGTERM the service is no longer ready, still answers requests during t
   ]);
 });
 
-test('a service that never listened ends without a delay', async () => {
+test.each(['PORT', 'METRICS_PORT'])('a service whose %s is in use ends without a delay', async (setting) => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const { port } = taken.address() as { port: number };
-  const { server } = await launch({ PORT: String(port), SHUTDOWN_DELAY_SECONDS: '60' });
+  const { server } = await launch({ [setting]: String(port), SHUTDOWN_DELAY_SECONDS: '60' });
   expect(await server.exited).toEqual({ code: 2, signal: null });
   taken.close();
   expect(server.stdout).not.toContain('"shutting down"');
