@@ -3,14 +3,21 @@ import { AppLogger, type ResponseRecord } from '../../core/logger.js';
 import { waitedMs } from '../limits/request-queue.js';
 import type { RequestCounts } from './request-counts.js';
 
-/** Logs and counts every response that passes Fastify's hooks. */
+/**
+ * Logs and counts every response that passes Fastify's hooks, when its sending has ended. A complete request whose client has gone
+ * meanwhile is logged too, with the response that it would have received: its work may have changed something.
+ */
 export function logResponses(
   fastify: FastifyInstance,
   log: AppLogger,
   requestCounts: RequestCounts | undefined,
 ): void {
-  fastify.addHook('onResponse', (request, reply, done) => {
-    logResponse(responseRecord(request, reply), log, requestCounts);
+  // Fastify calls `onResponse` only for a response that was sent completely.
+  fastify.addHook('onSend', (request, reply, _payload, done) => {
+    const { raw } = reply;
+    const write = () => logResponse(responseRecord(request, reply), log, requestCounts);
+    if (!raw.destroyed) raw.once('close', write);
+    else if (request.raw.complete) write();
     done();
   });
 }
