@@ -23,6 +23,59 @@ const warnings = async () => (await service.call('GET', '/health/ready')).json.w
 const isAboutSecret = expect.stringMatching(NOT_THE_SECRET);
 const isAboutPrefix = expect.stringMatching(NOT_THE_PREFIX);
 
+/** What `mooring doctor` says about the secret and the prefix. */
+async function diagnose(env: Record<string, string>): Promise<unknown[]> {
+  const { json } = await terminal.run(['doctor', '--json'], { env: { ...env, PORT: '0' } });
+  const checks = json.checks as { status: string; check: string; text: string }[];
+  return checks.flatMap(({ status, check, text }) =>
+    check === 'secret' || /LICENSE_KEY/.test(text) ? [[status, text]] : [],
+  );
+}
+const MATCHES = ['ok', 'The license key secret and LICENSE_KEY_PREFIX are those of the database.'];
+const NEXT_STORES = [
+  'ok',
+  'The license key secret is that of the database. The next start stores LICENSE_KEY_PREFIX.',
+];
+
+describe('what doctor says', () => {
+  const stored = () => service.sql('select * from license_key_secret_check');
+  const setPrefix = (prefix: string | null) =>
+    service.sql('update license_key_secret_check set prefix = $1', [prefix]);
+
+  test('is what a start would do, and changes nothing', async () => {
+    expect(await diagnose(own)).toEqual([
+      ['ok', 'The first start stores a check value of the license key secret, and LICENSE_KEY_PREFIX.'],
+    ]);
+    expect(await stored()).toEqual([]);
+    const { license_id } = (await terminal.json(ISSUE, { env: own })) as { license_id: string };
+    expect(await diagnose(own)).toEqual([MATCHES]);
+    expect(await diagnose(other)).toEqual([['fail', expect.stringMatching(NOT_THE_SECRET)]]);
+    expect(await diagnose(otherPrefix)).toEqual([['fail', expect.stringMatching(NOT_THE_PREFIX)]]);
+
+    await setPrefix(null);
+    const before = await stored();
+    expect(await diagnose(own)).toEqual([NEXT_STORES]);
+    expect(await diagnose(otherPrefix)).toEqual([['ok', expect.stringContaining('No start stores')]]);
+    expect(await stored()).toEqual(before);
+
+    await service.sql('delete from license where id = $1', [license_id]);
+    await setPrefix('MOOR');
+    expect(await diagnose(otherPrefix)).toEqual([NEXT_STORES]);
+    await service.sql('delete from license_key_secret_check');
+  });
+
+  test('about a database of an earlier version is the refusal of a start with another secret', async () => {
+    const { license_id } = await service.issue();
+    expect(await diagnose(other)).toEqual([
+      [
+        'fail',
+        expect.stringMatching(/^LICENSE_KEY_SECRET is not the secret .*, or LICENSE_KEY_PREFIX is not/),
+      ],
+    ]);
+    await service.sql('delete from license where id = $1', [license_id]);
+  });
+});
+
 describe('the check value of a database', () => {
   test('the first command stores the value, which does not contain the secret', async () => {
     expect(await storedValues()).toEqual([]);

@@ -13,7 +13,7 @@ import { queryOne, queryPrepared } from '../../database/sql.js';
 import { READ_ACTIVATIONS } from '../../heartbeat/activation-reads.js';
 import { readExistingLicenseKeys } from '../../keys/key-material.js';
 import { License } from '../../licenses/license.entity.js';
-import { checkKeySettings } from '../../licenses/license-key-secret.js';
+import { checkKeySettings, requireKeySettingsOfDatabase } from '../../licenses/license-key-secret.js';
 import { findManifestContradictions } from '../../manifest/manifest-settings.js';
 import { createWarningsService } from '../context/warnings.js';
 import { COMMAND_ENTITIES, loadManifestService, type CommandContext } from '../context/command-context.js';
@@ -109,22 +109,36 @@ async function checkRole(
   return `The role ${role} owns the database, and is no superuser.`;
 }
 
-async function checkSecret({ config, dataSource }: CommandContext): Promise<string> {
+/** Checks the secret and the prefix with the code of a start, in a transaction that is rolled back. */
+async function checkSecret({ config, clock, dataSource }: CommandContext): Promise<string> {
   const keys = await readExistingLicenseKeys(config);
-  const check = keys && (await checkKeySettings(dataSource, keys, config));
-  if (!check?.isStored)
-    return 'The first start stores a check value of the license key secret, and LICENSE_KEY_PREFIX.';
-  if (check.fault) throw new ConfigError(check.fault);
-  return 'The license key secret and LICENSE_KEY_PREFIX are those of the database.';
+  const first = 'The first start stores a check value of the license key secret, and LICENSE_KEY_PREFIX.';
+  if (!keys) return first;
+  const { isStored, isPrefixStored, fault } = await checkKeySettings(dataSource, keys, config);
+  const runner = dataSource.createQueryRunner();
+  await runner.startTransaction();
+  try {
+    await requireKeySettingsOfDatabase(runner, keys, config, clock.now(), { isStart: true });
+    if (!isStored) return first;
+    if (isPrefixStored && !fault)
+      return 'The license key secret and LICENSE_KEY_PREFIX are those of the database.';
+    const after = await checkKeySettings(runner, keys, config);
+    return after.isPrefixStored
+      ? 'The license key secret is that of the database. The next start stores LICENSE_KEY_PREFIX.'
+      : 'The license key secret is that of the database. No start stores LICENSE_KEY_PREFIX yet, because most license keys were not made with it.';
+  } finally {
+    await runner.rollbackTransaction();
+    await runner.release();
+  }
 }
 
 /** Checks the data as `mooring status` does, and names what a new service lacks. */
 async function checkContent(context: CommandContext, report: Report): Promise<void> {
   const manifests = await loadManifestService(context);
   const warnings = await createWarningsService(context, manifests);
-  const texts = warnings.derive(await warnings.readState());
-  // A contradiction is a failure here, because a setting must be corrected. `texts` may also name a wrong secret or prefix, which
-  // `checkSecret` has reported as a failure: `Report` skips the repeated sentence.
+  // `checkSecret` reports a wrong secret or prefix.
+  const texts = warnings.derive({ ...(await warnings.readState()), key_settings_fault: undefined });
+  // A contradiction is a failure here, because a setting must be corrected.
   const contradictions = findManifestContradictions(manifests.live, context.config);
   for (const text of texts) if (!contradictions.includes(text)) report.warn('warning', text);
   for (const text of contradictions) report.fail('manifest', new ConfigError(text));
