@@ -37,6 +37,12 @@ test.each(['0', ' 0'])('PORT %j is replaced by the number of a free port', async
   expect(new Config(await withFreePort({ PORT })).port).toBeGreaterThan(0);
 });
 
+test('PORT 0 stays 0 if HOST is no address of this machine, so that a sentence about HOST ends the start', async () => {
+  // An address for documentation (RFC 5737).
+  const environment = await withFreePort({ PORT: '0', HOST: '192.0.2.1' });
+  expect(() => new Config(environment)).toThrow(/^Development mode runs on a loopback address alone/);
+});
+
 test.each([
   [{ PORT: ' 3005 ' }, 3005],
   [{ NODE_ENV: 'production ' }, undefined],

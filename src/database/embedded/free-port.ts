@@ -16,7 +16,8 @@ export async function withFreePort(
 ): Promise<Environment> {
   const { text } = new SettingsReader(environment);
   const [configuredPort, host] = [text('PORT'), addressOfHost(text('HOST'))];
-  if (configuredPort === '0') return { ...environment, PORT: String(await freePort(0, host)) };
+  // If the address cannot be used, PORT stays 0: the check of HOST or the start then says so in a sentence.
+  if (configuredPort === '0') return { ...environment, PORT: String(await freePort(0, host).catch(() => 0)) };
   if (configuredPort || text('NODE_ENV') === 'production') return environment;
   for (let port = DEFAULT_PORT; port < DEFAULT_PORT + MAX_ATTEMPTS; port += 1) {
     if (await isUsable(port, host)) return { ...environment, PORT: String(port) };
