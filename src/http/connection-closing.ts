@@ -28,9 +28,8 @@ export function closeConnections(fastify: FastifyInstance, queue: AcceptQueue, l
   const counts = { answered: 0, cut: 0 };
   fastify.addHook('preClose', (done) => {
     isClosing = true;
-    // The hooks below see only the responses of the framework, so the framework answers all parsed requests from now on.
-    // `refuseEarly` may still refuse heartbeats before they are parsed, and closes their connections. The server goes on listening
-    // until the queue is empty.
+    // The hooks below see only the responses of the framework, so the framework answers all requests from now on. The server goes
+    // on listening until the queue is empty.
     stopAnsweringFirst(fastify.server);
     const startedAt = performance.now();
     // The server emits `close` after the end of the last connection.

@@ -3,13 +3,20 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { expect, jest, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { fastify } from 'fastify';
 import { closeConnections } from '../../src/http/connection-closing.js';
 import { AcceptQueue } from '../../src/http/limits/accept-queue.js';
+import { Admission } from '../../src/http/limits/admission.js';
+import { LIMITS } from '../../src/http/limits/load-limits.js';
+import { shedLoad } from '../../src/http/limits/load-shedding.js';
 import { AppLogger } from '../../src/core/logger.js';
 import { servePrepared } from '../../src/http/responses/prepared-response.js';
+import { RefusalWriter } from '../../src/http/shed-responses.js';
+import { exchange, request } from '../support/http/raw-http.js';
 import { handleMalformedRequests } from '../../src/http/malformed-requests.js';
+
+afterEach(() => void jest.restoreAllMocks());
 
 test('while a closing server still listens, the framework answers a prepared path and closes the connection', async () => {
   const app = fastify({ return503OnClosing: false });
@@ -88,4 +95,27 @@ test('a shutdown answers complete requests, closes connections with incomplete o
   expect(logged).toMatchObject([{ msg: 'requests ended', answered: 1, cut: 1 }]);
   // The service waits a second for the rest of an incomplete request.
   expect(logged[0]!['milliseconds']).toBeGreaterThan(900);
+});
+
+test('a closing server parses the heartbeats that its load refuses, so that it closes and counts them', async () => {
+  jest.spyOn(Admission.prototype, 'isQueueLong', 'get').mockReturnValue(true);
+  jest.spyOn(Admission.prototype, 'refusal').mockReturnValue('waiting_time');
+  const logged: Record<string, unknown>[] = [];
+  const log = new AppLogger('info', { write: (line) => void logged.push(JSON.parse(line)) });
+  const app = fastify({ return503OnClosing: false });
+  const queue = shedLoad(app, new RefusalWriter({ publicUrl: 'https://licenses.example.com' }, log), LIMITS);
+  const emptyCallback = Promise.withResolvers<() => void>();
+  jest.spyOn(queue, 'whenEmpty').mockImplementation((callback) => emptyCallback.resolve(callback));
+  handleMalformedRequests(app);
+  closeConnections(app, queue, log);
+  app.post('/v1/heartbeat', () => 'done');
+  const url = await app.listen({ port: 0, host: '127.0.0.1' });
+  const send = async () => (await exchange(url, [request('POST', '/v1/heartbeat', '{}')]))[0]?.headers;
+  expect(await send()).toMatchObject({ connection: 'close' });
+  const closed = app.close();
+  const reportEmptyQueue = await emptyCallback.promise;
+  expect(await send()).toMatchObject({ connection: 'close' });
+  reportEmptyQueue();
+  await closed;
+  expect(logged.at(-1)).toMatchObject({ msg: 'requests ended', answered: 1 });
 });

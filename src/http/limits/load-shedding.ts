@@ -64,18 +64,19 @@ export function shedLoad(
     return reason && createRefusal(reason);
   };
   const requestQueue = new RequestQueue(admission, limits, now, () => createRefusal('concurrent_requests'));
+  let isClosing = false;
+  // At the shutdown the framework answers all requests, so that `closeConnections` sees the responses.
   refuseEarly(server, {
     mayRefuse: () => {
       acceptQueue.accepted();
-      return admission.isQueueLong;
+      return !isClosing && admission.isQueueLong;
     },
     refusal: () => {
-      const refusal = refuse(true);
+      const refusal = isClosing ? undefined : refuse(true);
       return refusal && writer.heartbeatRefusal(refusal);
     },
   });
   refuseOrWait(server, writer, refuse, requestQueue);
-  let isClosing = false;
   fastify.addHook('preClose', (done) => {
     isClosing = true;
     requestQueue.end();
