@@ -5,17 +5,13 @@ import { activation, AUDIT_CONTEXT, machineId, Service } from '../support/harnes
 import { unseenResponses } from '../support/http/openapi.js';
 import { everyRow, expectFailures } from '../support/tables.js';
 
+/** A key that no license has. Its check symbol is correct. */
+const UNKNOWN_KEY = 'MOOR_E6S7-Z8KJ-TB3R-QKX6';
+
 const service = await Service.start();
 
 const post = (body: unknown, headers: Record<string, string> = {}) =>
   service.call('POST', '/v1/activate', body, headers);
-
-const activeMachines = (license: { license_id: string }) =>
-  service.sql<{ id: string; hostname_hint: string | null; machine: string }>(
-    `select id, hostname_hint, encode(machine_id, 'hex') as machine from activation
-     where license_id = $1 and ended_at is null`,
-    [license.license_id],
-  );
 
 test('201 returns the token, the activation and the state of the license', async () => {
   service.clock.set('2026-11-20T13:00:00.789Z');
@@ -53,7 +49,7 @@ test('200 returns the existing activation of a machine unchanged, with a new tok
   expect(again.json.activation).toEqual(first.json.activation);
   expect(again.json.license.machines_in_use).toBe(1);
   expect(Date.parse(again.json.offline_until) - Date.parse(first.json.offline_until)).toBe(3_600_000);
-  expect(await activeMachines(license)).toMatchObject([{ hostname_hint: 'Studio Mac' }]);
+  expect(await service.activeMachines(license)).toMatchObject([{ hostname_hint: 'Studio Mac' }]);
 });
 
 test('a machine_id in upper case is the same machine, stored as the same 32 bytes', async () => {
@@ -62,7 +58,7 @@ test('a machine_id in upper case is the same machine, stored as the same 32 byte
   const lower = await service.activate(license, 'studio');
   expect([upper.status, lower.status]).toEqual([201, 200]);
   expect(decodeJwt(lower.json.token)['mch']).toBe(decodeJwt(upper.json.token)['mch']);
-  expect(await activeMachines(license)).toMatchObject([{ machine: machineId('studio') }]);
+  expect(await service.activeMachines(license)).toMatchObject([{ machine: machineId('studio') }]);
 });
 
 test('after a release another machine can activate, and the first machine can get a new activation', async () => {
@@ -90,7 +86,7 @@ test('lowering the machine limit ends no activation, and allows no new machine',
   expect(refused.status).toBe(409);
   expect(refused.json).toMatchObject({ machines_allowed: 1, machines_in_use: 3 });
   expect(refused.json.detail).toContain('active on 3 of 1 machines');
-  expect(await activeMachines(license)).toHaveLength(3);
+  expect(await service.activeMachines(license)).toHaveLength(3);
 });
 
 test('unknown members are ignored, and are neither stored nor logged', async () => {
@@ -151,6 +147,50 @@ test('an activation is answered with 403 as soon as staff revoke the license, al
     const { status, json } = await service.activate(license, machine);
     expect([status, json.code, json.client_action]).toEqual([403, 'license_revoked', 'stop']);
   }
+});
+
+test.each([
+  ['spaces around the key and the e-mail address', ' \tMOOR_0101-0101-0101-0101\n', ' ada@example.com '],
+  ['a key in lower case', 'moor_0101-0101-0101-0101', 'ada@example.com'],
+  ['a key with O, I and L in place of 0 and 1', 'MOOR_OIOI-OLOL-oioi-olol', 'ada@example.com'],
+  ['a key with 0 in place of O in its prefix', 'm00r-0101-0101-0101-0101', 'ada@example.com'],
+  ['an e-mail address in capitals', 'MOOR_0101-0101-0101-0101', '\tADA@Example.COM'],
+])('an activation accepts %s', async (_what, license_key, email) => {
+  const license = await service.issue();
+  // An earlier case may have given this key to its license, and two licenses cannot have the same key.
+  await service.sql(
+    'update license set key_hash = sha256(random()::text::bytea) where key_hash = sha256($1)',
+    [Buffer.from('MOOR_0101-0101-0101-0101')],
+  );
+  // The license gets the canonical form of the typed key. The check symbol of the key is wrong, but it is checked only if no
+  // license has the key.
+  await service.sql('update license set key_hash = sha256($1) where id = $2', [
+    Buffer.from('MOOR_0101-0101-0101-0101'),
+    license.license_id,
+  ]);
+  const answer = await post(activation({ license_key, email }));
+  expect(answer.status).toBe(201);
+  expect(await service.activeMachines(license)).toHaveLength(1);
+});
+
+test('an activation is answered with 422 that says that one character looks mistyped, with any e-mail', async () => {
+  const license = await service.issue();
+  const last = license.license_key.at(-1) === '2' ? '3' : '2';
+  const mistyped = license.license_key.slice(0, -1) + last;
+  const swapped = UNKNOWN_KEY.replace('E6S7', '6ES7');
+  for (const [license_key, email] of [
+    [mistyped, license.email],
+    [mistyped, 'eve@example.com'],
+    [swapped, license.email],
+  ] as const) {
+    const answer = await post(activation({ license_key, email }));
+    expect(answer.status).toBe(422);
+    expect(answer.json).toMatchObject({ code: 'invalid_request', client_action: 'fix' });
+    expect(answer.json.errors).toEqual([
+      { pointer: '/license_key', detail: 'has one character that looks mistyped' },
+    ]);
+  }
+  expect(await service.activeMachines(license)).toEqual([]);
 });
 
 test('the tests of this file have seen every documented response', () => {

@@ -1,13 +1,18 @@
 import { expect, test } from '@jest/globals';
-import { activation, retryWhileUnavailable, call, Service, type Answer } from '../support/harness.js';
+import {
+  activation,
+  retryWhileUnavailable,
+  call,
+  Service,
+  type Answer,
+  type IssuedLicense,
+} from '../support/harness.js';
 
 const ROUNDS = Array.from({ length: 20 }, (_, round) => round + 1);
 /** Two instances with one database, as behind a load balancer. */
 const one = await Service.start();
-const two = await Service.start({ databaseUrl: one.databaseUrl, dataDir: one.dataDir });
+const two = await Service.beside(one);
 const authorization = `Bearer ${await one.staffToken()}`;
-
-type License = Awaited<ReturnType<Service['issue']>>;
 
 /**
  * Sends all requests concurrently, alternating between the instances, and counts the outcomes. A request is
@@ -25,21 +30,13 @@ async function race(requests: ((url: string) => Promise<Answer>)[]) {
   return counts;
 }
 
-const activating = (license: License, machine: string) => (url: string) =>
+const activating = (license: IssuedLicense, machine: string) => (url: string) =>
   call(url, 'POST', '/v1/activate', activation(license, machine));
 
 const releasing = (id: string) => (url: string) =>
   call(url, 'POST', `/support/api/activations/${id}/release`, { reason: 'a race' }, { authorization });
 
 const fifty = <T>(make: (i: number) => T) => Array.from({ length: 50 }, (_, i) => make(i));
-
-async function activeIds({ license_id }: License): Promise<string[]> {
-  const rows = await one.sql<{ id: string }>(
-    'select id from activation where license_id = $1 and ended_at is null',
-    [license_id],
-  );
-  return rows.map(({ id }) => id);
-}
 
 test.each(ROUNDS)(
   'of 50 machines that activate concurrently, 3 are allowed and 47 refused (round %i)',
@@ -48,7 +45,7 @@ test.each(ROUNDS)(
     const { created, existing, refused } = await race(fifty((i) => activating(license, `machine ${i}`)));
     // A request may activate its machine and still be answered with 503. Its repetition then finds the activation.
     expect({ allowed: created + existing, refused }).toEqual({ allowed: 3, refused: 47 });
-    expect(await activeIds(license)).toHaveLength(3);
+    expect(await one.activeMachines(license)).toHaveLength(3);
   },
 );
 
@@ -64,7 +61,7 @@ test.each(ROUNDS)('50 concurrent activations of one machine create one activatio
   );
   expect(counts.created).toBeLessThanOrEqual(1);
   expect(counts.created + counts.existing).toBe(50);
-  expect(await activeIds(license)).toEqual([...ids]);
+  expect((await one.activeMachines(license)).map(({ id }) => id)).toEqual([...ids]);
 });
 
 test.each(ROUNDS)(
@@ -72,7 +69,7 @@ test.each(ROUNDS)(
   async () => {
     const license = await one.issue({ machines_allowed: 3 });
     await race(['a', 'b', 'c'].map((machine) => activating(license, machine)));
-    const releases = (await activeIds(license)).map(releasing);
+    const releases = (await one.activeMachines(license)).map(({ id }) => releasing(id));
     // Some activations are sent before a release, some after it.
     const requests = fifty((i) => activating(license, `machine ${i}`));
     let released = 0;
@@ -86,7 +83,7 @@ test.each(ROUNDS)(
     const observed = { maximum: 0, isFinished: false };
     const watch = async () => {
       while (!observed.isFinished)
-        observed.maximum = Math.max(observed.maximum, (await activeIds(license)).length);
+        observed.maximum = Math.max(observed.maximum, (await one.activeMachines(license)).length);
     };
     const [counts] = await Promise.all([race(requests).finally(() => (observed.isFinished = true)), watch()]);
 
@@ -94,12 +91,12 @@ test.each(ROUNDS)(
     const allowed = counts.created + counts.existing - released;
     expect({ released, activations: allowed + counts.refused }).toEqual({ released: 3, activations: 50 });
     expect(observed.maximum).toBeLessThanOrEqual(3);
-    expect(await activeIds(license)).toHaveLength(allowed);
+    expect(await one.activeMachines(license)).toHaveLength(allowed);
     expect(allowed).toBeLessThanOrEqual(3);
 
     // The race may have left places free. Exactly these can be used now.
     const later = await race(fifty((i) => activating(license, `later machine ${i}`)));
     expect(later.created + later.existing).toBe(3 - allowed);
-    expect(await activeIds(license)).toHaveLength(3);
+    expect(await one.activeMachines(license)).toHaveLength(3);
   },
 );

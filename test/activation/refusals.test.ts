@@ -10,29 +10,18 @@ await publish(service, '3.10', '2026-02-01T00:00:00Z');
 await publish(service, '3.11', '2027-06-01T00:00:00Z');
 beforeEach(() => service.clock.set('2026-11-20T13:00:00Z'));
 
-/** Sets the state of the purchase of a license. */
-async function setPurchase(licenseId: string, state: string): Promise<void> {
-  await service.sql(
-    `with made as (insert into purchase (id, transaction_id, email, state, recorded_on)
-       values ($1, gen_random_uuid(), 'ada@example.com', $2, '2026-11-20')
-       on conflict (id) do update set state = excluded.state returning id)
-     update license set purchase_id = made.id from made where license.id = $1`,
-    [licenseId, state],
-  );
-}
-
 test('if several refusals apply, the first in their order is returned', async () => {
   const license = await service.issue({ expires_at: new Date('2026-11-01T00:00:00Z'), on_expiry: 'keep' });
   const other = await service.activate(license, 'other', { app_version: '3.10' });
   expect(other.status).toBe(201);
   const id = license.license_id;
   await service.setLicense(id, { staff_status: 'revoked', on_expiry: 'stop' });
-  await setPurchase(id, 'refunded');
+  await service.setPurchase(id, 'refunded');
   const removals: [code: string, removeCause: () => Promise<unknown>][] = [
-    ['license_refunded', () => setPurchase(id, 'disputed')],
+    ['license_refunded', () => service.setPurchase(id, 'disputed')],
     ['license_revoked', () => service.setLicense(id, { staff_status: 'suspended' })],
     ['license_suspended', () => service.setLicense(id, { staff_status: 'active' })],
-    ['license_suspended', () => setPurchase(id, 'dispute_won')],
+    ['license_suspended', () => service.setPurchase(id, 'dispute_won')],
     ['license_expired', () => service.setLicense(id, { on_expiry: 'keep' })],
     // 3.11.0 is the same version as 3.11. Publishing it again lowers its minimum license expiry.
     ['version_not_covered', () => publish(service, '3.11.0', '2026-11-01T00:00:00Z')],
@@ -51,13 +40,13 @@ test('if several refusals apply, the first in their order is returned', async ()
 
 test('a suspension by staff and one by a dispute are independent', async () => {
   const license = await service.issue();
-  await setPurchase(license.license_id, 'dispute_won');
+  await service.setPurchase(license.license_id, 'dispute_won');
   await service.setLicense(license.license_id, { staff_status: 'suspended' });
   expect((await service.activate(license)).json.code).toBe('license_suspended');
   await service.setLicense(license.license_id, { staff_status: 'active' });
-  await setPurchase(license.license_id, 'disputed');
+  await service.setPurchase(license.license_id, 'disputed');
   expect((await service.activate(license)).json.code).toBe('license_suspended');
-  await setPurchase(license.license_id, 'paid');
+  await service.setPurchase(license.license_id, 'paid');
   expect((await service.activate(license)).status).toBe(201);
 });
 

@@ -40,7 +40,7 @@ test('every connection of the service and of the command line has TLS if DATABAS
   const url = postgres.url({ sslmode: 'verify-full', sslrootcert });
   const service = await Service.start({ databaseUrl: url, environment: { DATABASE_READ_URL: url } });
   const jobs = await JobWatch.on(database.url);
-  const { token } = (await service.activate(await service.issue())).json;
+  const { token } = await service.issueActivated();
   expect((await service.heartbeat(token, { telemetry: { os: 'macos' } })).status).toBe(200);
   await service.app.get(RetentionService).run();
   const purchase = { transaction_id: 'over-tls', email: 'ada@example.com', status: 'paid' } as const;

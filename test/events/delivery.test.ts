@@ -223,10 +223,8 @@ test('an event that waited for days before its first attempt is repeated for abo
 
 test('instances whose clocks differ by days repeat a failed event only after its pause', async () => {
   const { receiver } = sending;
-  const behind = await Service.start({
+  const behind = await Service.beside(service, {
     clock: new FakeClock(new Date(Date.parse(NOW) - 5 * DAY_MS)),
-    databaseUrl: service.databaseUrl,
-    dataDir: service.dataDir,
     environment: receiver.settings,
   });
   try {
@@ -424,9 +422,7 @@ test('the receiver of docs/events.md prints each event once and refuses a wrong 
 
 test('two instances together send each event once, and the events of each license in their order', async () => {
   const { receiver } = sending;
-  const second = await Service.start({
-    databaseUrl: service.databaseUrl,
-    dataDir: service.dataDir,
+  const second = await Service.beside(service, {
     environment: receiver.settings,
   });
   const licenses = await Promise.all(
@@ -457,9 +453,7 @@ test('an instance that shuts down abandons its attempt without counting it, and 
   const { license_id } = await stopping.service.issue();
   const [abandoned] = await stopping.receiver.until(1, ofLicense(license_id));
   // The next instance uses the same database. It cannot claim the event while the first instance is sending it.
-  const next = await Service.start({
-    databaseUrl: stopping.service.databaseUrl,
-    dataDir: stopping.service.dataDir,
+  const next = await Service.beside(stopping.service, {
     environment: receiver.settings,
   });
   await stopping.service.app.close();
@@ -492,17 +486,14 @@ test('delivered events are kept for 28 days and deleted within 30', async () => 
 
 test('a warning says that events are recorded without EVENTS_URL, until mooring events stop ends the recording', async () => {
   const recording = await startSending();
-  const withoutUrl = await Service.start({
-    databaseUrl: recording.service.databaseUrl,
-    dataDir: recording.service.dataDir,
-  });
+  const withoutUrl = await Service.beside(recording.service);
   await recording.service.app.close();
   const license = await withoutUrl.issue();
   const warning =
     'Events are recorded and not sent (1 waiting), because EVENTS_URL is not set: set it, or run mooring events stop.';
   const warnings = withoutUrl.app.get(WarningsService);
   expect(warnings.derive(await warnings.readState())).toContain(warning);
-  const other = new Terminal({ DATABASE_URL: withoutUrl.databaseUrl, DATA_DIR: withoutUrl.dataDir });
+  const other = Terminal.beside(withoutUrl);
   const refused = await other.run(['events', 'stop'], { env: recording.receiver.settings });
   expect([refused.code, refused.stderr]).toEqual([
     1,
@@ -520,8 +511,7 @@ test('mooring events stop turns the recording off before it deletes, which may t
   const recording = await startSending();
   await recording.service.issue();
   await untilSent(recording.service);
-  const { databaseUrl, dataDir } = recording.service;
-  const other = new Terminal({ DATABASE_URL: databaseUrl, DATA_DIR: dataDir });
+  const other = Terminal.beside(recording.service);
   const transaction = await OpenTransaction.begin(recording.service, 'select from outgoing_event for update');
   const stopped = other.run(['events', 'stop', '--json']);
   const isOff = async () => (await recording.service.sql('select from event_recording')).length === 0;

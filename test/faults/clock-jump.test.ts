@@ -69,8 +69,7 @@ test('after a restart the service accepts the time of a clock that had jumped', 
   // A released activation is deleted after 12 months.
   service.clock.jump(YEAR_MS + 2 * DAY_MS);
   await expect(runRetention()).rejects.toThrow(TimeUncertain);
-  const options = { databaseUrl: service.databaseUrl, dataDir: service.dataDir };
-  const restarted = await Service.start({ ...options, clock: new FakeClock(service.clock.now()) });
+  const restarted = await Service.beside(service, { clock: new FakeClock(service.clock.now()) });
   expect((await restarted.heartbeat(expiringToken)).json.code).toBe('license_expired');
   // The retention run at the start, which `Service.start` awaits, has deleted the released activation.
   expect(await countEnded(restarted)).toBe(0);

@@ -6,7 +6,7 @@ import { Browser as StaffBrowser, createPrintedLink, signInStaff } from '../supp
 import { ORIGIN } from '../support/http/cookie-client.js';
 
 const one = await Service.start();
-const two = await Service.start({ databaseUrl: one.databaseUrl, dataDir: one.dataDir, clock: one.clock });
+const two = await Service.beside(one, { clock: one.clock });
 let turn = 0;
 const next: Service['call'] = (...request) => [one, two][(turn += 1) % 2]!.call(...request);
 /** Sends the requests to both instances in turn, like a proxy. */

@@ -3,7 +3,7 @@ import { decodeJwt } from 'jose';
 import { DAY_MS } from '../../src/core/clock.js';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { ActivationReads } from '../../src/heartbeat/activation-reads.js';
-import { AUDIT_CONTEXT, Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, Service, type IssuedLicense } from '../support/harness.js';
 import { unseenResponses } from '../support/http/openapi.js';
 import { expectFailures } from '../support/tables.js';
 import { publish } from '../manifest/publish.js';
@@ -11,22 +11,11 @@ import { publish } from '../manifest/publish.js';
 const service = await Service.start();
 beforeEach(() => service.clock.set('2026-11-20T13:00:00.500Z'));
 
-type License = Awaited<ReturnType<Service['issue']>>;
-
-/** Issues a license and activates one machine. @returns the license, and the token and id of the activation */
-async function issueAndActivate(
-  terms: Parameters<Service['issue']>[0] = {},
-): Promise<License & { token: string; activation_id: string }> {
-  const license = await service.issue(terms);
-  const { json } = await service.activate(license, 'studio', { hostname_hint: 'Studio Mac' });
-  return { ...license, token: json.token, activation_id: json.activation.id };
-}
-
 const post = (body: unknown, headers: Record<string, string> = {}) =>
   service.call('POST', '/v1/heartbeat', body, headers);
 
 test('200 returns a token, its times and the state of the license, and nothing else', async () => {
-  const { token } = await issueAndActivate({ expires_at: new Date('2027-05-01T00:00:00Z') });
+  const { token } = await service.issueActivated({ expires_at: new Date('2027-05-01T00:00:00Z') });
   service.clock.advance(6 * 3_600_000);
   const answer = await service.heartbeat(token);
   expect(answer.status).toBe(200);
@@ -41,7 +30,7 @@ test('200 returns a token, its times and the state of the license, and nothing e
 });
 
 test('a renewed token is for the same activation, license and machine, and valid for 7 days from now', async () => {
-  const { token, license_id, activation_id } = await issueAndActivate();
+  const { token, license_id, activation_id } = await service.issueActivated();
   service.clock.advance(DAY_MS);
   const { json } = await service.heartbeat(token);
   const [before, after] = [decodeJwt(token), decodeJwt(json.token)];
@@ -51,7 +40,7 @@ test('a renewed token is for the same activation, license and machine, and valid
 });
 
 test('a renewed token has the expiry that staff set', async () => {
-  const { token, license_id } = await issueAndActivate();
+  const { token, license_id } = await service.issueActivated();
   const expires_at = new Date('2027-05-01T00:00:00Z');
   await service.setLicense(license_id, { expires_at });
   const { json } = await service.heartbeat(token);
@@ -60,7 +49,7 @@ test('a renewed token has the expiry that staff set', async () => {
 });
 
 test.each([8, 90, 3650])('a token of %i days ago is accepted', async (days) => {
-  const { token } = await issueAndActivate();
+  const { token } = await service.issueActivated();
   service.clock.advance(days * DAY_MS);
   const { status, json } = await service.heartbeat(token);
   expect(status).toBe(200);
@@ -68,23 +57,21 @@ test.each([8, 90, 3650])('a token of %i days ago is accepted', async (days) => {
 });
 
 test('if several refusals apply, the first in their order is returned', async () => {
-  const license = await issueAndActivate({ expires_at: new Date('2026-11-01T00:00:00Z'), on_expiry: 'keep' });
+  const license = await service.issueActivated({
+    expires_at: new Date('2026-11-01T00:00:00Z'),
+    on_expiry: 'keep',
+  });
   const { license_id, activation_id, token } = license;
   await publish(service, '3.2', '2027-06-01T00:00:00Z');
-  const setPurchase = (state: string) => service.sql('update purchase set state = $1', [state]);
-  await service.sql(
-    `insert into purchase (id, transaction_id, state, recorded_on) values ($1, 'tx', 'refunded', '2026-11-20')`,
-    [license_id],
-  );
-  await service.sql('update license set purchase_id = id where id = $1', [license_id]);
+  await service.setPurchase(license_id, 'refunded');
   await service.setLicense(license_id, { staff_status: 'revoked', on_expiry: 'stop' });
   await service.app.get(ReleaseService).release(activation_id, AUDIT_CONTEXT);
   const undoRelease = 'update activation set ended_at = null, ended_reason = null where id = $1';
   const removals: [code: string, removeCause: () => Promise<unknown>][] = [
-    ['license_refunded', () => setPurchase('disputed')],
+    ['license_refunded', () => service.setPurchase(license_id, 'disputed')],
     ['license_revoked', () => service.setLicense(license_id, { staff_status: 'suspended' })],
     ['license_suspended', () => service.setLicense(license_id, { staff_status: 'active' })],
-    ['license_suspended', () => setPurchase('dispute_won')],
+    ['license_suspended', () => service.setPurchase(license_id, 'dispute_won')],
     ['binding_released', () => service.sql(undoRelease, [activation_id])],
     ['license_expired', () => service.setLicense(license_id, { on_expiry: 'keep' })],
     ['version_not_covered', () => publish(service, '3.2', null)],
@@ -101,7 +88,7 @@ describe('expiry', () => {
   const expires_at = new Date('2026-12-01T00:00:00Z');
 
   test('with on_expiry stop, ends a license at exactly this time', async () => {
-    const { token } = await issueAndActivate({ expires_at, on_expiry: 'stop' });
+    const { token } = await service.issueActivated({ expires_at, on_expiry: 'stop' });
     service.clock.set('2026-11-30T23:59:59.999Z');
     expect((await service.heartbeat(token)).status).toBe(200);
     service.clock.set('2026-12-01T00:00:00.000Z');
@@ -110,7 +97,7 @@ describe('expiry', () => {
   });
 
   test('with on_expiry keep, does not end a license', async () => {
-    const { token } = await issueAndActivate({ expires_at, on_expiry: 'keep' });
+    const { token } = await service.issueActivated({ expires_at, on_expiry: 'keep' });
     service.clock.set('2029-01-01T00:00:00Z');
     const { status, json } = await service.heartbeat(token);
     expect([status, json.license]).toEqual([200, { status: 'active', expires_at: '2026-12-01T00:00:00Z' }]);
@@ -118,7 +105,7 @@ describe('expiry', () => {
 });
 
 test('a released machine is refused, although the license is below its limit, until it activates again', async () => {
-  const license = await issueAndActivate();
+  const license = await service.issueActivated();
   await service.app.get(ReleaseService).release(license.activation_id, AUDIT_CONTEXT);
   expect((await service.heartbeat(license.token)).json.code).toBe('binding_released');
   const again = await service.activate(license, 'studio');
@@ -127,39 +114,33 @@ test('a released machine is refused, although the license is below its limit, un
 });
 
 describe('the token of a released activation, sent from a restored state file', () => {
-  const countActive = async (license: License) =>
-    (
-      await service.sql('select id from activation where license_id = $1 and ended_at is null', [
-        license.license_id,
-      ])
-    ).length;
   const release = (id: string) => service.app.get(ReleaseService).release(id, AUDIT_CONTEXT);
 
   test('is token_invalid if the machine was activated again, and activating creates no second activation', async () => {
-    const license = await issueAndActivate({ machines_allowed: 2 });
+    const license = await service.issueActivated({ machines_allowed: 2 });
     await release(license.activation_id);
     const again = await service.activate(license, 'studio');
     const { status, json } = await service.heartbeat(license.token);
     expect([status, json.code, json.client_action]).toEqual([403, 'token_invalid', 'reactivate']);
     const third = await service.activate(license, 'studio');
     expect([third.status, third.json.activation.id]).toEqual([200, again.json.activation.id]);
-    expect(await countActive(license)).toBe(1);
+    expect(await service.activeMachines(license)).toHaveLength(1);
     expect((await service.heartbeat(third.json.token)).status).toBe(200);
   });
 
   test.each([
     ['the machine was not activated again', async () => undefined],
-    ['another machine was activated', async (license: License) => service.activate(license, 'laptop')],
+    ['another machine was activated', async (license: IssuedLicense) => service.activate(license, 'laptop')],
     [
       'the new activation was released as well',
-      async (license: License) => {
+      async (license: IssuedLicense) => {
         const { json } = await service.activate(license, 'studio');
         await release(json.activation.id);
       },
     ],
     [
       'the new activation was released and its machine id is erased',
-      async (license: License) => {
+      async (license: IssuedLicense) => {
         const { json } = await service.activate(license, 'studio');
         await release(json.activation.id);
         await service.sql('update activation set machine_id = null where license_id = $1', [
@@ -169,21 +150,22 @@ describe('the token of a released activation, sent from a restored state file', 
     ],
     [
       'the machine is active on another license of the same holder',
-      async (license: License) => service.activate(await service.issue({ email: license.email }), 'studio'),
+      async (license: IssuedLicense) =>
+        service.activate(await service.issue({ email: license.email }), 'studio'),
     ],
   ])('is binding_released if %s', async (_what, change) => {
-    const license = await issueAndActivate();
+    const license = await service.issueActivated();
     await release(license.activation_id);
     await change(license);
-    const before = await countActive(license);
+    const before = await service.activeMachines(license);
     const { status, json } = await service.heartbeat(license.token);
     expect([status, json.code, json.client_action]).toEqual([403, 'binding_released', 'stop']);
-    expect(await countActive(license)).toBe(before);
+    expect(await service.activeMachines(license)).toEqual(before);
   });
 
   test('needs one more read only if the heartbeat is refused because of a release', async () => {
     const read = jest.spyOn(service.app.get(ActivationReads), 'hasActive');
-    const license = await issueAndActivate();
+    const license = await service.issueActivated();
     await service.heartbeat(license.token);
     await service.setLicense(license.license_id, { staff_status: 'suspended' });
     await service.heartbeat(license.token);
@@ -196,7 +178,7 @@ describe('the token of a released activation, sent from a restored state file', 
   });
 
   test('is refused first because of a suspension or revocation, also if the machine was activated again', async () => {
-    const license = await issueAndActivate();
+    const license = await service.issueActivated();
     await release(license.activation_id);
     await service.activate(license, 'studio');
     await service.setLicense(license.license_id, { staff_status: 'suspended' });
@@ -254,7 +236,7 @@ test.each([
 });
 
 test('the client is asked to retry, with 500 if a table is missing and with 503 if it is locked', async () => {
-  const { token } = await issueAndActivate();
+  const { token } = await service.issueActivated();
   await expectFailures(service, 'activation', () => service.heartbeat(token));
 });
 

@@ -30,7 +30,6 @@ let copy: pg.Pool;
 let queried: string[][] = [];
 /** Executes a statement for the replica. A test may replace it. */
 let queryReplica: (statement: pg.QueryConfig<[string[], string]>) => Promise<unknown>;
-let machines = 0;
 
 beforeAll(async () => {
   // The interval of the checks is controlled by the tests.
@@ -79,12 +78,6 @@ const setReplayPosition = (position = ALL_REPLAYED) =>
      as $$ select ${position}::pg_lsn $$`,
   );
 
-async function issueAndActivate(terms: Parameters<Service['issue']>[0] = {}) {
-  const license = await service.issue(terms);
-  const { json } = await service.activate(license, `machine ${(machines += 1)}`);
-  return { ...license, id: json.activation.id as string, token: json.token as string };
-}
-
 /** Sends a heartbeat. @returns its status or code, and the database that answered it */
 async function sendHeartbeat(
   { token }: { token: string },
@@ -103,7 +96,7 @@ const countLogged = (message: string) => service.logged.filter((line) => line.in
 
 test('a confirmation by the replica is used, also if the license has changed in the primary', async () => {
   const expires_at = new Date('2027-05-01T00:00:00Z');
-  const license = await issueAndActivate({ expires_at });
+  const license = await service.issueActivated({ expires_at });
   await copyToReplica();
   expect(replica.isDegraded).toBe(false);
   await service.setLicense(license.license_id, { staff_status: 'suspended', expires_at: null });
@@ -112,13 +105,17 @@ test('a confirmation by the replica is used, also if the license has changed in 
     status: 'active',
     expires_at: '2027-05-01T00:00:00Z',
   });
-  expect(queried).toEqual([[license.id], [license.id]]);
+  expect(queried).toEqual([[license.activation_id], [license.activation_id]]);
 });
 
 test('concurrent reads share one query, and each gets the row of its activation', async () => {
-  const licenses = [await issueAndActivate(), await issueAndActivate(), await issueAndActivate()];
+  const licenses = [
+    await service.issueActivated(),
+    await service.issueActivated(),
+    await service.issueActivated(),
+  ];
   await copyToReplica();
-  const ids = licenses.map(({ id }) => id);
+  const ids = licenses.map(({ activation_id }) => activation_id);
   const found = await Promise.all(
     [...ids, '0198f3c2-7b1a-7c3d-9e4f-a1b2c3d4e5f6'].map((id) => replica.find(id)),
   );
@@ -135,24 +132,24 @@ describe('if the replica would refuse a heartbeat, the primary answers it:', () 
     ['an expiry', { expires_at: past, on_expiry: 'stop' }, { expires_at: null }],
     ['a version that is not covered', { expires_at: past }, { expires_at: null }],
   ])('%s', async (_what, causeRefusal, removeCause) => {
-    const license = await issueAndActivate();
+    const license = await service.issueActivated();
     await service.setLicense(license.license_id, causeRefusal);
     await copyToReplica();
     expect((await sendHeartbeat(license, '4.0'))[1]).toBe('primary');
     await service.setLicense(license.license_id, removeCause);
     expect(await sendHeartbeat(license, '4.0')).toEqual([200, 'primary']);
-    expect(queried).toEqual([[license.id], [license.id]]);
+    expect(queried).toEqual([[license.activation_id], [license.activation_id]]);
   });
 
   test('a release', async () => {
-    const license = await issueAndActivate();
-    await service.app.get(ReleaseService).release(license.id, AUDIT_CONTEXT);
+    const license = await service.issueActivated();
+    await service.app.get(ReleaseService).release(license.activation_id, AUDIT_CONTEXT);
     await copyToReplica();
     expect(await sendHeartbeat(license)).toEqual(['binding_released', 'primary']);
   });
 
   test('an activation that the replica does not have yet', async () => {
-    expect(await sendHeartbeat(await issueAndActivate())).toEqual([200, 'primary']);
+    expect(await sendHeartbeat(await service.issueActivated())).toEqual([200, 'primary']);
     expect(replica.isDegraded).toBe(false);
   });
 });
@@ -163,7 +160,7 @@ test.each([
 ])(
   '%s is queried by one heartbeat, and by no other until a check finds an available replica',
   async (_what, position) => {
-    const license = await issueAndActivate();
+    const license = await service.issueActivated();
     await copyToReplica(position);
     const before = [countLogged(BEHIND), countLogged(AVAILABLE)] as const;
     expect(await sendHeartbeat(license)).toEqual([200, 'primary']);
@@ -186,7 +183,7 @@ test.each([
 );
 
 test('if the replica fails or does not answer in time, the primary answers', async () => {
-  const license = await issueAndActivate();
+  const license = await service.issueActivated();
   await copyToReplica();
   queryReplica = () => Promise.reject(new Error('the replica is unavailable'));
   expect(await sendHeartbeat(license)).toEqual([200, 'primary']);
@@ -200,7 +197,7 @@ test('if the replica fails or does not answer in time, the primary answers', asy
 });
 
 test('the replica is not used if the last check was more than 10 seconds ago, or more than 10 seconds in the future', async () => {
-  const license = await issueAndActivate();
+  const license = await service.issueActivated();
   await copyToReplica();
   const sourceAfter = async (milliseconds: number) => {
     service.clock.set(new Date(Date.parse(NOW) + milliseconds));
@@ -218,7 +215,7 @@ test('the replica is not used if the last check was more than 10 seconds ago, or
 });
 
 test('the replica is used if it is at most a minute behind the primary', async () => {
-  const license = await issueAndActivate();
+  const license = await service.issueActivated();
   await copyToReplica('pg_current_wal_flush_lsn()');
   service.clock.set('2026-11-20T14:00:00Z');
   await check();
@@ -227,7 +224,7 @@ test('the replica is used if it is at most a minute behind the primary', async (
     { position: string },
   ];
   await setReplayPosition(`'${position}'`);
-  await issueAndActivate();
+  await service.issueActivated();
   service.clock.advance(60_000);
   await check();
   expect(await sendHeartbeat(license)).toEqual([200, 'replica']);

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../support/folders.js';
 const folder = temporaryFolder();
 const service = await Service.start();
 const ring = service.app.get(KeyRing);
-const { token }: { token: string } = (await service.activate(await service.issue(), 'studio')).json;
+const { token } = await service.issueActivated();
 const claims = decodeJwt(token) as unknown as LicenseClaims;
 
 const parts = () => token.split('.') as [string, string, string];
@@ -104,8 +104,7 @@ test('the token of a deleted activation is token_invalid, so that a restored bac
 });
 
 test('a token of another product is token_invalid, also with the same keys and database', async () => {
-  const { databaseUrl, dataDir } = service;
-  const other = await Service.start({ databaseUrl, dataDir, environment: { PRODUCT: 'com.example.other' } });
+  const other = await Service.beside(service, { environment: { PRODUCT: 'com.example.other' } });
   const answer = await other.heartbeat(token);
   expect([answer.status, answer.json.code]).toEqual([403, 'token_invalid']);
 });

@@ -6,9 +6,9 @@ import { downloadUrl, publish, withdraw } from '../manifest/publish.js';
 /** Two instances with one database, as behind a load balancer. The tests publish versions at the first one. */
 const service = await Service.start();
 const expires_at = new Date('2026-12-01T00:00:00Z');
-const token: string = (await service.activate(await service.issue({ expires_at }))).json.token;
-const tokenWithoutExpiry: string = (await service.activate(await service.issue())).json.token;
-const other = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
+const { token } = await service.issueActivated({ expires_at });
+const { token: tokenWithoutExpiry } = await service.issueActivated();
+const other = await Service.beside(service);
 
 /** Sends a heartbeat. @returns `covered`, or the code of the refusal */
 const sendHeartbeat = async (app_version: string, license_token = token) => {

@@ -7,7 +7,7 @@ const EMAIL = 'ada@example.com';
 
 /** Two instances with one database, as behind a load balancer. */
 const one = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '1000' } });
-const two = await Service.start({ databaseUrl: one.databaseUrl, dataDir: one.dataDir });
+const two = await Service.beside(one);
 
 test(`of two machines that activate while the holder releases the active one, exactly one is activated, ${ROUNDS} times`, async () => {
   const license = await one.issue({ email: EMAIL, machines_allowed: 1 });

@@ -180,8 +180,7 @@ test.each([
 ])(
   'of a sign-in and a code request at another instance with the same hint, only the first succeeds: the $first',
   async ({ first, signedIn, requested }) => {
-    const { databaseUrl, dataDir } = service;
-    const instance = await Service.start({ databaseUrl, dataDir });
+    const instance = await Service.beside(service);
     instance.clock.set(NOW);
     const license = await fullLicense();
     const [browser, elsewhere] = [new Browser(service), new Browser(instance)];

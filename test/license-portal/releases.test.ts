@@ -11,10 +11,7 @@ import { unseenResponses } from '../support/http/openapi.js';
 
 const service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '1' } });
 /** A second instance with the same database, without SELF_RELEASES_PER_YEAR: holders cannot release a machine. */
-const withoutSelfReleases = await Service.start({
-  databaseUrl: service.databaseUrl,
-  dataDir: service.dataDir,
-});
+const withoutSelfReleases = await Service.beside(service);
 beforeEach(() => service.clock.set(NOW));
 
 async function activatedLicense(machines = 1) {

@@ -216,8 +216,7 @@ test('a request of the portal itself is accepted without an origin if sec-fetch-
 
 test('without PUBLIC_URL the accepted origin is http://localhost with the port of the service', async () => {
   const port = await freePort();
-  const { databaseUrl, dataDir } = service;
-  const onOwnPort = await Service.start({ databaseUrl, dataDir, environment: { PORT: String(port) } });
+  const onOwnPort = await Service.beside(service, { environment: { PORT: String(port) } });
   expect(onOwnPort.url).toBe(`http://127.0.0.1:${port}`);
   const license = await service.issue({ email: 'port@example.com' });
   await new Browser(onOwnPort, `http://localhost:${port}`).signInByKey(license);

@@ -142,9 +142,7 @@ describe('the cookies', () => {
 
   test('over https are also Secure, and bound to the host by the prefix __Host-', async () => {
     const origin = 'https://licenses.example.org';
-    const secure = await Service.start({
-      databaseUrl: service.databaseUrl,
-      dataDir: service.dataDir,
+    const secure = await Service.beside(service, {
       environment: { PUBLIC_URL: `${origin}/shop` },
     });
     const license = await service.issue({ email: 'secure@example.com' });

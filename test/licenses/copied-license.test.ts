@@ -3,19 +3,15 @@ import { decodeJwt } from 'jose';
 import { machineDigest } from '../../client/src/license-token.js';
 import { at, DAY, HOUR, MINUTE, START } from '../client/harness.js';
 import { ConnectedComputer } from '../client/connected-computer.js';
-import { machineId, Service } from '../support/harness.js';
+import { machineId, Service, type IssuedLicense } from '../support/harness.js';
 
 type State = Awaited<ReturnType<ConnectedComputer['state']>>;
 
 const service = await Service.start();
 beforeEach(() => service.clock.set(new Date(START)));
 
-const activeMachineIds = async ({ license_id }: { license_id: string }) => {
-  const sql = 'select machine_id from activation where license_id = $1 and ended_at is null';
-  return (await service.sql<{ machine_id: Buffer }>(sql, [license_id])).map(({ machine_id }) =>
-    machine_id.toString('hex'),
-  );
-};
+const activeMachineIds = async (license: IssuedLicense) =>
+  (await service.activeMachines(license)).map(({ machine }) => machine);
 
 /** A license for one machine, its active machine with its token, and five copies of the state file. `exp` is in milliseconds. */
 async function copyToFive() {

@@ -12,7 +12,6 @@ import { AUDIT_CONTEXT, machineId, Service } from '../support/harness.js';
 // row about tokens of another format, the service is the `FakeService` of `Computer` (test/client/harness.ts). The row about an
 // application version that is not covered is tested in test/client/restart.test.ts.
 
-type License = Awaited<ReturnType<Service['issue']>>;
 type Options = Parameters<typeof ConnectedComputer.create>[2];
 
 const service = await Service.start();
@@ -25,16 +24,6 @@ async function activatedComputer(machines_allowed = 1, options?: Options) {
   return { license, computer };
 }
 
-interface ActiveMachine {
-  id: string;
-  machine: string;
-}
-
-const activeMachines = ({ license_id }: License) =>
-  service.sql<ActiveMachine>(
-    `select id, encode(machine_id, 'hex') as machine from activation where license_id = $1 and ended_at is null`,
-    [license_id],
-  );
 const release = (id: string) => service.app.get(ReleaseService).release(id, AUDIT_CONTEXT);
 
 /** Checks that the client, after its first status, was never stopped and never without an activation. */
@@ -72,11 +61,11 @@ describe.each([
       machine_limit_reached: { machines_allowed: 1 },
     });
     expect((await computer.restart()).kind).toBe('running');
-    const [old] = await activeMachines(license);
+    const [old] = await service.activeMachines(license);
     await release(old!.id);
     await computer.advanceTime(10 * MINUTE);
     expect(computer.client.status).not.toHaveProperty('machine_limit_reached');
-    expect((await activeMachines(license)).map(({ machine }) => machine)).toEqual([
+    expect((await service.activeMachines(license)).map(({ machine }) => machine)).toEqual([
       machineId('the second hardware'),
     ]);
     await computer.advanceTime(8 * DAY);
@@ -91,7 +80,7 @@ describe.each([
     await computer.open();
     await computer.advanceTime(10 * MINUTE);
     expect(computer.calls).toEqual(['/v1/activate 201']);
-    expect(await activeMachines(license)).toHaveLength(2);
+    expect(await service.activeMachines(license)).toHaveLength(2);
     expectNeverStopped(computer);
   });
 
@@ -107,7 +96,7 @@ describe.each([
       reason: 'machine_limit_reached',
       extras: { portal_url: expect.stringMatching(/\/portal\/$/) },
     });
-    const [old] = await activeMachines(license);
+    const [old] = await service.activeMachines(license);
     await release(old!.id);
     expect((await computer.client.heartbeatNow()).kind).toBe('running');
     expect(computer.sentTokens).toEqual([]);
@@ -124,7 +113,7 @@ describe('a virtual machine is cloned', () => {
       expect((await each.restartAfter(6 * DAY)).kind).toBe('running');
       expectNeverStopped(each);
     }
-    expect(await activeMachines(license)).toHaveLength(2);
+    expect(await service.activeMachines(license)).toHaveLength(2);
     expect(new Set(clone.calls)).toEqual(new Set(['/v1/activate 201', '/v1/heartbeat 200']));
   });
 });
@@ -139,7 +128,7 @@ describe('one home folder is used alternately on two computers', () => {
       await computer.advanceTime(8 * HOUR);
     }
     expectNeverStopped(computer);
-    expect(await activeMachines(license)).toHaveLength(2);
+    expect(await service.activeMachines(license)).toHaveLength(2);
     expect(new Set(computer.calls)).toEqual(
       new Set(['/v1/activate 201', '/v1/activate 200', '/v1/heartbeat 200']),
     );
@@ -151,7 +140,7 @@ describe('one home folder on two computers, one of which is released', () => {
     'with %i machines allowed: the released one activates again only below the machine limit',
     async (allowed) => {
       const { license, computer } = await activatedComputer(2);
-      const [first] = await activeMachines(license);
+      const [first] = await service.activeMachines(license);
       await computer.client.close();
       computer.hardware = 'the second hardware';
       await computer.open();
@@ -164,7 +153,7 @@ describe('one home folder on two computers, one of which is released', () => {
       await computer.open();
       await computer.advanceTime(10 * MINUTE);
       expect(computer.calls).toEqual([allowed === 2 ? '/v1/activate 201' : '/v1/activate 409']);
-      expect(await activeMachines(license)).toHaveLength(allowed);
+      expect(await service.activeMachines(license)).toHaveLength(allowed);
       expectNeverStopped(computer);
     },
   );
@@ -177,7 +166,7 @@ describe('one home folder on two computers, one of which is released while it ru
     computer.hardware = 'the second hardware';
     await computer.open();
     await computer.advanceTime(10 * MINUTE);
-    const second = (await activeMachines(license)).find(
+    const second = (await service.activeMachines(license)).find(
       (each) => each.machine === machineId('the second hardware'),
     );
     await release(second!.id);
@@ -194,7 +183,7 @@ describe('one home folder on two computers, one of which is released while it ru
     await computer.advanceTime(7 * HOUR);
     expect(computer.calls[0]).toBe('/v1/activate 200');
     expect(computer.client.status.kind).toBe('running');
-    expect(await activeMachines(license)).toHaveLength(1);
+    expect(await service.activeMachines(license)).toHaveLength(1);
   });
 });
 
@@ -211,7 +200,7 @@ describe('a backup of the state file is restored', () => {
     expect((await backup.client.heartbeatNow()).kind).toBe('running');
     expect(backup.calls).toEqual(['/v1/heartbeat 200']);
     expectNeverStopped(backup);
-    expect(await activeMachines(license)).toHaveLength(1);
+    expect(await service.activeMachines(license)).toHaveLength(1);
   });
 
   test.each([1, 8])(
@@ -219,11 +208,11 @@ describe('a backup of the state file is restored', () => {
     async (days) => {
       const { license, computer } = await activatedComputer(2);
       const backup = await computer.copyTo('the first hardware');
-      await release((await activeMachines(license))[0]!.id);
+      await release((await service.activeMachines(license))[0]!.id);
       expect((await computer.client.heartbeatNow()).kind).toBe('stopped');
       await computer.client.activate(license.license_key, license.email);
       await computer.client.close();
-      const before = await activeMachines(license);
+      const before = await service.activeMachines(license);
       backup.time.wall += days * DAY;
       expect((await backup.open()).kind).toBe('running');
       await backup.advanceTime(10 * MINUTE);
@@ -231,13 +220,13 @@ describe('a backup of the state file is restored', () => {
       await backup.advanceTime(DAY);
       expect(new Set(backup.calls.slice(2))).toEqual(new Set(['/v1/heartbeat 200']));
       expectNeverStopped(backup);
-      expect(await activeMachines(license)).toEqual(before);
+      expect(await service.activeMachines(license)).toEqual(before);
     },
   );
 
   test('a backup that was made while the client was stopped: the client stays stopped until the user activates it, which creates no second activation', async () => {
     const { license, computer } = await activatedComputer(2);
-    await release((await activeMachines(license))[0]!.id);
+    await release((await service.activeMachines(license))[0]!.id);
     expect((await computer.client.heartbeatNow()).kind).toBe('stopped');
     const backup = await computer.copyTo('the first hardware');
     await computer.client.activate(license.license_key, license.email);
@@ -245,24 +234,24 @@ describe('a backup of the state file is restored', () => {
     expect(await backup.open()).toMatchObject({ kind: 'stopped', reason: 'binding_released' });
     expect((await backup.client.activate(license.license_key, license.email)).kind).toBe('running');
     expect(backup.calls).toEqual(['/v1/heartbeat 403', '/v1/activate 200']);
-    expect(await activeMachines(license)).toHaveLength(1);
+    expect(await service.activeMachines(license)).toHaveLength(1);
   });
 
   test('a machine that was released and not activated again stays released', async () => {
     const { license, computer } = await activatedComputer(2);
     const backup = await computer.copyTo('the first hardware');
-    await release((await activeMachines(license))[0]!.id);
+    await release((await service.activeMachines(license))[0]!.id);
     await backup.open();
     await backup.advanceTime(DAY);
     expect(backup.client.status).toMatchObject({ kind: 'stopped', reason: 'binding_released' });
     expect(backup.calls).toEqual(['/v1/heartbeat 403']);
-    expect(await activeMachines(license)).toEqual([]);
+    expect(await service.activeMachines(license)).toEqual([]);
   });
 
   test('a machine whose released activation was deleted by retention, and that learned of the release only then, activates itself', async () => {
     const { license, computer } = await activatedComputer(2);
     const backup = await computer.copyTo('the first hardware');
-    await release((await activeMachines(license))[0]!.id);
+    await release((await service.activeMachines(license))[0]!.id);
     service.clock.set(new Date(START + 400 * DAY));
     await service.app.get(RetentionService).run();
     backup.time.wall += 400 * DAY;
@@ -376,7 +365,7 @@ describe('the application is shipped with token keys', () => {
       '/v1/heartbeat 200',
     ]);
     expectNeverStopped(computer);
-    expect(await activeMachines(license)).toHaveLength(1);
+    expect(await service.activeMachines(license)).toHaveLength(1);
   });
 
   test('and a token with a known kid was edited: it allows no offline start, and a heartbeat leads to a new token', async () => {

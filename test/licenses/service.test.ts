@@ -76,14 +76,9 @@ test('outside production a database without licenses is accepted, which producti
 
 describe('a change', () => {
   test('of the terms of a refunded license leaves its end as it is', async () => {
-    const purchase_id = randomUUID();
     const { license_id } = await service.issue();
-    await service.sql(
-      "insert into purchase (id, transaction_id, state, recorded_on) values ($1, $1::uuid::text, 'refunded', now())",
-      [purchase_id],
-    );
-    const values = [license_id, purchase_id, NOW];
-    await service.sql('update license set purchase_id = $2, ended_at = $3 where id = $1', values);
+    await service.setPurchase(license_id, 'refunded');
+    await service.sql('update license set ended_at = $2 where id = $1', [license_id, NOW]);
     service.clock.set(LATER.toISOString());
     await licenses.set(license_id, { machines_allowed: 4 }, AUDIT_CONTEXT);
     expect(await rowOf(license_id)).toMatchObject({

@@ -11,7 +11,7 @@ import { publish } from './publish.js';
 
 /** Two instances with one database, as behind a load balancer. */
 const service = await Service.start();
-const other = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
+const other = await Service.beside(service);
 
 const read = (headers: Record<string, string> = {}, path = '/v1/manifest', method = 'GET') =>
   service.call(method, path, undefined, headers);

@@ -117,8 +117,7 @@ test('a stolen key affects only clients that trust it, and a manifest signed wit
 test('after a restart the server lists the new keys in /v1/keys, and serves the live manifest', async () => {
   const environment = { MANIFEST_PUBLIC_KEYS: trusting('k3', 'k4') };
   const before = await service.call('GET', '/v1/manifest');
-  const { databaseUrl, dataDir } = service;
-  const restarted = await Service.start({ databaseUrl, dataDir, environment });
+  const restarted = await Service.beside(service, { environment });
   expect(await readListedKeys(restarted)).toEqual(['k3', 'k4']);
   const { text, headers } = await restarted.call('GET', '/v1/manifest');
   expect([text, headers['etag']]).toEqual([before.text, before.headers['etag']]);

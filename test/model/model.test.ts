@@ -28,10 +28,9 @@ const clock = new FakeClock();
 const one = await Service.start({ environment, clock });
 instances.push(one);
 await publish(one, RESTRICTED_VERSION.version, rfc3339(new Date(RESTRICTED_VERSION.minimumExpiry)));
-const { databaseUrl, dataDir } = one;
 const restartSecond = async () => {
   await instances.splice(1)[0]?.close();
-  instances.push(await Service.start({ environment, clock, databaseUrl, dataDir }));
+  instances.push(await Service.beside(one, { environment, clock }));
 };
 await restartSecond();
 

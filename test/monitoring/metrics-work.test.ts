@@ -15,7 +15,7 @@ import {
 import { whileLocked } from '../support/tables.js';
 
 const service = await Service.start({ environment: { METRICS_PORT: '0' } });
-const token = (await service.activate(await service.issue())).json.token as string;
+const { token } = await service.issueActivated();
 
 describe('heartbeats', () => {
   test('with a genuine token are counted by the database that answered, whether confirmed or refused', async () => {

@@ -113,7 +113,7 @@ test('the main port serves no metrics', async () => {
 });
 
 test('without METRICS_PORT there is no second port, and no request is counted', async () => {
-  const without = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
+  const without = await Service.beside(service);
   expect(without.app.get(MetricsService).address()).toBeUndefined();
   expect(without.app.getHttpAdapter().getInstance().requestCounts).toBeUndefined();
   await without.close();

@@ -54,17 +54,12 @@ const insertNewerMachines = (licenseId: string) =>
 test('the search finds a license by each kind of text, and the URL then contains only ids', async () => {
   const license = await issueLicense('four@example.com');
   const activation = await activateMachine(service, license, 'Four');
-  const purchase = '0198f000-0000-7000-8000-000000000001';
-  await service.sql(
-    `insert into purchase (id, transaction_id, email, state, recorded_on)
-     values ($1, 'txn_four', 'four@example.com', 'paid', '2026-11-01')`,
-    [purchase],
-  );
+  await service.setPurchase(license.license_id, 'paid', 'txn_four');
   const previousKey = 'KEY-OF-ANOTHER-SYSTEM-'.repeat(20);
-  await service.sql(
-    `update license set purchase_id = $1, previous_key_hash = $2, previous_key_hint = 'TEM-' where id = $3`,
-    [purchase, service.app.get(LicenseKeys).hashesOfTyped(previousKey)[1], license.license_id],
-  );
+  await service.sql(`update license set previous_key_hash = $1, previous_key_hint = 'TEM-' where id = $2`, [
+    service.app.get(LicenseKeys).hashesOfTyped(previousKey)[1],
+    license.license_id,
+  ]);
   const page = await openAs(browser, origin, service, 'support');
   for (const [text, kind] of [
     [' Four@Example.com ', 'e-mail'],
@@ -950,12 +945,7 @@ test('the second of two people who change a license gets an explanation and the 
 test('the e-mail address and the ids are copied with one click', async () => {
   const license = await issueLicense('copied@example.com', 1);
   const id = await activateMachine(service, license, 'Studio Mac');
-  await service.sql(
-    `with bought as (insert into purchase (id, transaction_id, state, recorded_on)
-       values (gen_random_uuid(), 'txn_<b>copied</b>', 'paid', '2026-11-01') returning id)
-     update license set purchase_id = bought.id from bought where license.id = $1`,
-    [license.license_id],
-  );
+  await service.setPurchase(license.license_id, 'paid', 'txn_<b>copied</b>');
   const page = await openAs(browser, origin, service, 'support', `#license/${license.license_id}`);
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   for (const [what, text] of [

@@ -10,7 +10,7 @@ import { buyerOf, mails, sendReport, readPurchase, PURCHASE_SETTINGS } from '../
 const environment = { ...PURCHASE_SETTINGS, DEFAULT_MACHINES_PER_LICENSE: '9' };
 /** Two instances with one database, as behind a load balancer. */
 const one = await Service.start({ environment });
-const two = await Service.start({ environment, databaseUrl: one.databaseUrl, dataDir: one.dataDir });
+const two = await Service.beside(one, { environment });
 
 const RANKED: readonly PurchaseState[] = ['paid', 'disputed', 'dispute_won', 'refunded'];
 const CLIENT_ACTIONS = ['activate a', 'activate b', 'heartbeat'] as const;

@@ -13,7 +13,7 @@ const ROUNDS = Array.from({ length: 20 }, (_, round) => round + 1);
 const environment = { ...PURCHASE_SETTINGS, DEFAULT_MACHINES_PER_LICENSE: '3' };
 /** Two instances with one database, as behind a load balancer. */
 const one = await Service.start({ environment });
-const two = await Service.start({ environment, databaseUrl: one.databaseUrl, dataDir: one.dataDir });
+const two = await Service.beside(one, { environment });
 
 /** Reports again after a 503, which an overloaded machine may answer; payment processors do the same. */
 const sendReport: typeof sendReportOnce = (...report) =>

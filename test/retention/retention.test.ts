@@ -113,7 +113,7 @@ test('a move that fails moves nothing and is reported, and the next run moves ev
 });
 
 test('telemetry around midnight is stored under its day, and rows of the past day are moved by the next run', async () => {
-  const { token } = (await service.activate(await service.issue())).json;
+  const { token } = await service.issueActivated();
   service.clock.set('2026-11-20T23:59:59.999Z');
   await service.heartbeat(token, { telemetry: { arch: 'arm64' } });
   service.clock.set('2026-11-21T00:00:00.000Z');
@@ -181,7 +181,7 @@ test('each partition is a calendar month, and there is no default partition, whi
 
 test('a service that starts performs the run that was missed', async () => {
   await harness.receive({ '2026-11-10': 2, '2026-11-20': 1 });
-  const late = await Service.start({ databaseUrl: service.databaseUrl, dataDir: service.dataDir });
+  const late = await Service.beside(service);
   await late.close();
   expect([await harness.days('telemetry'), await harness.days('telemetry_inbox')]).toEqual([
     { '2026-11-10': 2 },

@@ -3,7 +3,7 @@ import { StaffService } from '../../src/staff/staff.service.js';
 import { StaffTokensService } from '../../src/staff/tokens/staff-tokens.service.js';
 import { AUDIT_CONTEXT, Service } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
-import { isActive, issueActivatedLicense } from './harness.js';
+import { isActive } from './harness.js';
 
 const service = await Service.start();
 const authorization = `Bearer ${await service.staffToken()}`;
@@ -18,7 +18,7 @@ const readReleaseEvents = (licenseId: string) =>
   );
 
 test('a release is recorded with its actor, activation, reason and time, in the same transaction', async () => {
-  const license = await issueActivatedLicense(service);
+  const license = await service.issueActivated();
   service.clock.set('2026-11-20T15:30:00Z');
   await release(license.activation_id, { reason: 'the old computer was sold' });
   expect(await readReleaseEvents(license.license_id)).toEqual([
@@ -57,7 +57,7 @@ test('audit events have the exact changes, and no personal data', async () => {
 });
 
 test('if the audit event cannot be written, the release is rolled back', async () => {
-  const license = await issueActivatedLicense(service);
+  const license = await service.issueActivated();
   await service.sql(
     "alter table audit_event add constraint broken check (action <> 'activation.release') not valid",
   );
@@ -78,7 +78,7 @@ test.each([
   'truncate manifest',
 ])('audit events and manifests cannot be changed or deleted: %s', async (statement) => {
   await publish(service, '1.0');
-  await release((await issueActivatedLicense(service)).activation_id);
+  await release((await service.issueActivated()).activation_id);
   await expect(service.sql(statement)).rejects.toThrow('is append-only');
 });
 

@@ -56,10 +56,3 @@ export function lastMailTo(harness: MailHarness, email: string): string {
 export const isActive = async (service: Service, activation_id: string): Promise<boolean> =>
   (await service.sql('select from activation where id = $1 and ended_at is null', [activation_id])).length ===
   1;
-
-/** Issues a license, and activates a machine. */
-export async function issueActivatedLicense(service: Service) {
-  const license = await service.issue();
-  const { token, activation } = (await service.activate(license, 'old', { hostname_hint: 'Old Mac' })).json;
-  return { ...license, token: token as string, activation_id: activation.id as string };
-}

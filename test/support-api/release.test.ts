@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { retryWhileUnavailable, Service } from '../support/harness.js';
 import { unseenResponses } from '../support/http/openapi.js';
 import { expectFailures } from '../support/tables.js';
-import { isActive, issueActivatedLicense, signInStaff } from './harness.js';
+import { isActive, signInStaff } from './harness.js';
 import { OpenTransaction } from '../support/open-transaction.js';
 
 const service = await Service.start();
@@ -23,14 +23,14 @@ const readReleaseEvents = (licenseId: string) =>
   );
 
 test('a release ends the activation and returns it, so that another machine can activate', async () => {
-  const license = await issueActivatedLicense(service);
+  const license = await service.issueActivated();
   service.clock.advance(3_600_000);
   const { status, json } = await release(license.activation_id);
   expect(status).toBe(200);
   expect(json).toEqual({
     activation: {
       id: license.activation_id,
-      hostname_hint: 'Old Mac',
+      hostname_hint: 'Studio Mac',
       app_version: '3.2.0',
       activated_at: '2026-11-20T13:00:00Z',
       state: 'released',
@@ -44,7 +44,7 @@ test('a release ends the activation and returns it, so that another machine can 
 });
 
 test('a release that another staff member confirmed is refused, and the machine stays active', async () => {
-  const { activation_id } = await issueActivatedLicense(service);
+  const { activation_id } = await service.issueActivated();
   const browser = await signInStaff(service, 'support', 'own@example.com');
   const { id } = (await browser.get('session')).json;
   const send = (staffId: string) =>
@@ -56,9 +56,9 @@ test('a release that another staff member confirmed is refused, and the machine 
 });
 
 test('a repeated release reports was_active: false, has no audit event, and does not end a newer activation', async () => {
-  const license = await issueActivatedLicense(service);
+  const license = await service.issueActivated();
   const first = await release(license.activation_id);
-  const again = await service.activate(license, 'old');
+  const again = await service.activate(license, 'studio');
   expect(again.status).toBe(201);
   service.clock.advance(3_600_000);
   const second = await release(license.activation_id, { reason: 'again' });
@@ -68,7 +68,7 @@ test('a repeated release reports was_active: false, has no audit event, and does
 });
 
 test('a release does not change an activation that a refund ended', async () => {
-  const license = await issueActivatedLicense(service);
+  const license = await service.issueActivated();
   await service.sql(
     "update activation set ended_at = '2026-11-01', ended_reason = 'refunded' where id = $1",
     [license.activation_id],
@@ -83,7 +83,7 @@ test('a release does not change an activation that a refund ended', async () => 
 });
 
 test('ten concurrent releases of an activation end it once, and have one audit event', async () => {
-  const license = await issueActivatedLicense(service);
+  const license = await service.issueActivated();
   const answers = await Promise.all(
     Array.from({ length: 10 }, () => retryWhileUnavailable(() => release(license.activation_id))),
   );
@@ -109,7 +109,7 @@ test.each([
   ['text with an e-mail address with another full stop', { reason: 'see ada @ example。com' }],
   ['text with an e-mail address between other words', { reason: 'see <ADA+x@Mail.Example.co.uk>, thanks' }],
 ])('a reason that is %s is answered with 422, and nothing is released', async (_what, body) => {
-  const license = await issueActivatedLicense(service);
+  const license = await service.issueActivated();
   const { status, json, text } = await release(license.activation_id, body);
   expect([status, json.code]).toEqual([422, 'invalid_request']);
   expect(json.errors).toEqual([{ pointer: '/reason', detail: expect.any(String) }]);
@@ -122,7 +122,7 @@ test.each([
   ['500 characters of two units each', '🖥'.repeat(500)],
   ['text with an @ that is not an address', 'sold @ the market, 2 @ 5'],
 ])('a release stores a reason of %s unchanged', async (_what, reason) => {
-  const license = await issueActivatedLicense(service);
+  const license = await service.issueActivated();
   expect((await release(license.activation_id, { reason })).status).toBe(200);
   expect(await readReleaseEvents(license.license_id)).toMatchObject([{ reason }]);
 });
@@ -135,7 +135,7 @@ test.each([
   ['an SQL injection', encodeURIComponent("' or 1=1 --")],
   ['a NUL', '%00'],
 ])('an id that is %s is answered with 404', async (_what, id) => {
-  const license = await issueActivatedLicense(service);
+  const license = await service.issueActivated();
   const { status, json } = await release(id === 'license' ? license.license_id : id);
   expect([status, json.code]).toEqual([404, 'not_found']);
   expect(await isActive(service, license.activation_id)).toBe(true);
@@ -148,20 +148,20 @@ test.each([
   [415, '{}', { 'content-type': 'text/plain' }, 'unsupported_media_type'],
   [401, '{}', { authorization: 'Bearer x' }, 'sign_in_required'],
 ])('a malformed or unauthorized request is answered with %i', async (status, body, headers, code) => {
-  const { activation_id } = await issueActivatedLicense(service);
+  const { activation_id } = await service.issueActivated();
   const answer = await release(activation_id, body, headers);
   expect([answer.status, answer.json.code]).toEqual([status, code]);
   expect(await isActive(service, activation_id)).toBe(true);
 });
 
 test('a release is answered with 500 if a table is missing and with 503 if a table is locked, and the activation stays active', async () => {
-  const { activation_id } = await issueActivatedLicense(service);
+  const { activation_id } = await service.issueActivated();
   await expectFailures(service, 'audit_event', () => release(activation_id), 'activation');
   expect(await isActive(service, activation_id)).toBe(true);
 });
 
 test('a release of an ended activation is answered with 404 if the activation is deleted while the release waits for a lock', async () => {
-  const { activation_id, license_id } = await issueActivatedLicense(service);
+  const { activation_id, license_id } = await service.issueActivated();
   await release(activation_id);
   const lock = 'select 1 from license where id = $1 for update';
   const deletion = await OpenTransaction.begin(service, lock, [license_id]);

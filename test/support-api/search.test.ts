@@ -23,12 +23,7 @@ async function findIds(body: unknown): Promise<string[]> {
 test('a search finds a license by e-mail, key, transaction or activation; e-mail and key are normalized as for an activation', async () => {
   const license = await service.issue({ email: 'finder@example.com' });
   const { id } = (await service.activate(license)).json.activation;
-  await service.sql(
-    `with purchase_row as (insert into purchase (id, transaction_id, state, recorded_on)
-       values (gen_random_uuid(), 'tx_4711', 'paid', '2026-11-20') returning id)
-     update license set purchase_id = purchase_row.id from purchase_row where license.id = $1`,
-    [license.license_id],
-  );
+  await service.setPurchase(license.license_id, 'paid', 'tx_4711');
   await service.issue({ email: 'other@example.com' });
   for (const body of [
     { email: 'finder@example.com' },

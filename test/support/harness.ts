@@ -20,6 +20,7 @@ import { MetricsService } from '../../src/monitoring/metrics/metrics.service.js'
 import { WarningsService } from '../../src/monitoring/warnings/warnings.service.js';
 import { AppLogger } from '../../src/core/logger.js';
 import { LIMITS } from '../../src/http/limits/load-limits.js';
+import type { PurchaseState } from '../../src/licenses/license.rules.js';
 import { LicensesService, type LicenseChange, type NewLicense } from '../../src/licenses/licenses.service.js';
 import { RetentionJob } from '../../src/retention/retention.job.js';
 import type { Role } from '../../src/staff/identity/role.js';
@@ -196,6 +197,12 @@ async function listenWithRetries(
   }
 }
 
+export interface IssuedLicense {
+  license_id: string;
+  license_key: string;
+  email: string;
+}
+
 export interface ServiceOptions {
   readonly clock?: FakeClock;
   /** Settings in addition to those of the harness. */
@@ -236,6 +243,11 @@ export class Service {
   /** The application, until it is closed. */
   get app(): NestFastifyApplication {
     return this.opened!;
+  }
+
+  /** Starts another instance with the database and the data directory of a service. */
+  static beside({ databaseUrl, dataDir }: Service, options: ServiceOptions = {}): Promise<Service> {
+    return Service.start({ ...options, databaseUrl, dataDir });
   }
 
   static start(options: ServiceOptions = {}): Promise<Service> {
@@ -315,11 +327,38 @@ export class Service {
   }
 
   /** Issues a license, by default for one machine. */
-  async issue(
-    wanted: Partial<NewLicense> = {},
-  ): Promise<{ license_id: string; license_key: string; email: string }> {
+  async issue(wanted: Partial<NewLicense> = {}): Promise<IssuedLicense> {
     const email = wanted.email ?? 'ada@example.com';
     return { ...(await this.app.get(LicensesService).issue({ ...wanted, email }, AUDIT_CONTEXT)), email };
+  }
+
+  /** Issues a license, and activates a machine. */
+  async issueActivated(
+    wanted: Partial<NewLicense> = {},
+  ): Promise<IssuedLicense & { token: string; activation_id: string }> {
+    const license = await this.issue(wanted);
+    const { json } = await this.activate(license, 'studio', { hostname_hint: 'Studio Mac' });
+    return { ...license, token: json.token, activation_id: json.activation.id };
+  }
+
+  /** Reads the machines that use a license. */
+  activeMachines({ license_id }: { license_id: string | null }) {
+    return this.sql<{ id: string; hostname_hint: string | null; machine: string }>(
+      `select id, hostname_hint, encode(machine_id, 'hex') as machine from activation
+       where license_id = $1 and ended_at is null`,
+      [license_id],
+    );
+  }
+
+  /** Sets the state of the purchase of a license, and creates the purchase if the license has none. */
+  async setPurchase(license_id: string, state: PurchaseState, transaction_id = license_id): Promise<void> {
+    await this.sql(
+      `with made as (insert into purchase (id, transaction_id, state, recorded_on)
+         values ($1, $3, $2, '2026-11-20')
+         on conflict (id) do update set state = excluded.state returning id)
+       update license set purchase_id = made.id from made where license.id = $1`,
+      [license_id, state, transaction_id],
+    );
   }
 
   /** Creates a token of a staff member with this role. */

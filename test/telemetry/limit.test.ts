@@ -3,7 +3,7 @@ import { TelemetryStore } from '../../src/telemetry/telemetry.store.js';
 import { Service } from '../support/harness.js';
 
 const service = await Service.start({ environment: { TELEMETRY_ROWS_PER_DAY: '5' } });
-const token: string = (await service.activate(await service.issue())).json.token;
+const { token } = await service.issueActivated();
 
 const sendHeartbeat = async () => {
   const { status, json } = await service.heartbeat(token, { telemetry: { arch: 'arm64', cpu_cores: 'x' } });

@@ -3,7 +3,7 @@ import { RetentionService } from '../../src/retention/retention.service.js';
 import { Service } from '../support/harness.js';
 
 const service = await Service.start();
-const token: string = (await service.activate(await service.issue())).json.token;
+const { token } = await service.issueActivated();
 
 const sendHeartbeats = async (times: number) => {
   for (let n = 0; n < times; n += 1) await service.heartbeat(token, { telemetry: { arch: 'arm64' } });

@@ -19,7 +19,7 @@ const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 const STORE_BUDGET_MS = 60_000;
 
 const service = await Service.start();
-const token: string = (await service.activate(await service.issue())).json.token;
+const { token } = await service.issueActivated();
 afterEach(() => service.sql('truncate telemetry_inbox'));
 
 /** Sends a heartbeat, which must be confirmed. @returns the telemetry member of the response */

@@ -56,11 +56,10 @@ export class LocalDeployment implements Deployment {
 
   static async start(): Promise<LocalDeployment> {
     const one = await Service.start({ environment: SETTINGS });
-    const { databaseUrl, dataDir, clock } = one;
     try {
       return new LocalDeployment([
         one,
-        await Service.start({ environment: SETTINGS, databaseUrl, dataDir, clock }),
+        await Service.beside(one, { environment: SETTINGS, clock: one.clock }),
       ]);
     } catch (error) {
       await one.close();
