@@ -79,7 +79,6 @@ export const AREAS = {
     mutate: ['src/telemetry/{personal-data,decoded-forms,value-rules}.ts'],
     tests: [
       ...tests('docs/privacy', 'telemetry/disguises', 'telemetry/members', 'telemetry/personal'),
-      ...tests('telemetry/properties'),
       ...unitTests('personal'),
     ],
     hasDatabase: true,

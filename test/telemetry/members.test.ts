@@ -1,15 +1,21 @@
 import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
+import { anyText } from '../support/any-text.js';
 import { Service } from '../support/harness.js';
 import { readOpenApi } from '../support/http/openapi.js';
 
 const service = await Service.start();
-const token: string = (await service.activate(await service.issue())).json.token;
+const { token } = await service.issueActivated();
 
 /** Sends a block. @returns the dropped members and the stored row */
 async function send(block: object): Promise<{ dropped: string[]; row: Record<string, unknown> }> {
   const { status, json } = await service.heartbeat(token, { telemetry: block });
   expect([status, json.telemetry.stored]).toEqual([200, true]);
-  const [row] = await service.sql<Record<string, unknown>>('delete from telemetry_inbox returning *');
+  const [row, ...more] = await service.sql<Record<string, unknown>>(
+    'delete from telemetry_inbox returning *',
+  );
+  expect(more).toEqual([]);
   return { dropped: json.telemetry.dropped, row: row! };
 }
 
@@ -209,4 +215,54 @@ test.each([
     const { dropped, row } = await send({ [member]: value });
     expect([dropped, row[member]]).toEqual([[], value]);
   }
+});
+
+const name = fc.constantFrom(...TELEMETRY_NAMES);
+/**
+ * Random texts, texts with characters (and the word NULL) that are special in arrays, SQL statements or patterns, texts with NUL
+ * and halves of surrogate pairs, and texts in or near the formats of `crash_sig` and `crash_frame`.
+ */
+const text = fc.oneof(
+  anyText({ maxLength: 130 }),
+  fc.string({ unit: fc.constantFrom(...'"\'{},\\ ();$%\n\t|*?[]^NUL0a'), maxLength: 20 }),
+  fc.string({ unit: fc.constantFrom('\0', '\ud83d', '\ude00', 'a'), maxLength: 4 }),
+  fc.stringMatching(/^[0-9a-fA-F]{14,18}$/),
+  fc.stringMatching(/^[\w.]{1,40}:\d{1,5}$/),
+);
+const number = fc.oneof(fc.integer(), fc.double(), fc.maxSafeInteger());
+const value = fc.oneof(text, number, fc.jsonValue());
+const block = fc.dictionary(fc.oneof({ weight: 9, arbitrary: name }, text), value, { maxKeys: 24 });
+
+const RUNS = { numRuns: 200 };
+
+test('the heartbeat is confirmed with any value of telemetry', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.jsonValue({ maxDepth: 8 }), async (telemetry) => {
+      const { status, json } = await service.heartbeat(token, { telemetry });
+      const rows = await service.sql('delete from telemetry_inbox returning *');
+      expect([status, json.telemetry]).toEqual([
+        200,
+        { stored: rows.length === 1, dropped: expect.any(Array) },
+      ]);
+    }),
+    RUNS,
+  );
+});
+
+test('each member of a block is stored as it was sent, or as null and reported as dropped', async () => {
+  await fc.assert(
+    fc.asyncProperty(block, async (telemetry) => {
+      const { dropped, row } = await send(telemetry);
+      for (const member of TELEMETRY_NAMES) {
+        const stored = row[member];
+        const isDropped = dropped.includes(member);
+        // The value after JSON, which writes numbers such as Infinity as null.
+        const sent = JSON.parse(JSON.stringify({ ...telemetry }))[member] as unknown;
+        const expected = member === 'crash_sig' && typeof sent === 'string' ? sent.toLowerCase() : sent;
+        if (sent === undefined) expect([stored, isDropped]).toEqual([null, false]);
+        else expect([stored, isDropped]).toEqual(isDropped ? [null, true] : [expected, false]);
+      }
+    }),
+    RUNS,
+  );
 });
