@@ -3,7 +3,6 @@ import { generateKeyPairSync, randomBytes, type KeyObject } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -21,6 +20,7 @@ import { PRODUCTION_SETTINGS } from '../support/production.js';
 import { baseEnvironment, freePort, MAIN } from '../support/processes/server-process.js';
 import { query } from '../support/databases/replica-harness.js';
 import { WITHOUT_ROOT_RIGHTS } from '../support/processes/without-root-rights.js';
+import { listen } from '../support/listen.js';
 
 const isRoot = process.getuid!() === 0;
 
@@ -577,9 +577,8 @@ describe('a warning says what to do, and the exit code stays 0:', () => {
 
   test('a PUBLIC_URL that does not answer as Mooring, with the reason', async () => {
     const { key, cert } = makeCertificate('localhost');
-    const proxy = createServer({ key, cert }, (_request, response) => response.end()).listen(0, '127.0.0.1');
-    await once(proxy, 'listening');
-    const PUBLIC_URL = `https://localhost:${(proxy.address() as AddressInfo).port}`;
+    const proxy = createServer({ key, cert }, (_request, response) => response.end());
+    const PUBLIC_URL = `https://localhost:${await listen(proxy)}`;
     expect((await warningsOf({ PUBLIC_URL })).texts).toContainEqual(
       `${PUBLIC_URL} has a certificate of an unknown authority (DEPTH_ZERO_SELF_SIGNED_CERT): correct it, or name the file of the authority in NODE_EXTRA_CA_CERTS.`,
     );

@@ -58,7 +58,7 @@ describe('sign', () => {
     expect(fromFile.stderr).toBe('The live manifest is from first.json: version 1.0.0, sequence 1.\n');
     expectContinued(parseSigned(fromFile.json.signed));
 
-    await using server = await serveDocument(first);
+    const server = await serveDocument(first);
     const fromPublicUrl = await publisher.run(args, { env: { ...WITHOUT_SERVER, PUBLIC_URL: server.url } });
     expect(fromPublicUrl.stderr).toContain(`from ${server.url}/v1/manifest: version 1.0.0`);
     expectContinued(parseSigned(fromPublicUrl.json.signed));

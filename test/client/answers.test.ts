@@ -24,9 +24,9 @@ import {
   MACHINE_ID,
   MINUTE,
   problem,
-  serve,
   START,
 } from './harness.js';
+import { serve } from '../support/listen.js';
 
 const CONFIRMED = {
   token: 'a token',

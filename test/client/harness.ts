@@ -1,10 +1,7 @@
-import type { AddressInfo } from 'node:net';
-import { createServer, type RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { MooringClient, type ClientOptions, type Status } from '../../client/src/client.js';
 import { temporaryFolder } from '../support/folders.js';
-import { afterThisFile } from '../support/of-this-file.js';
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
@@ -249,15 +246,4 @@ export class Computer {
   protected settle(): Promise<void> {
     return this.client.idle();
   }
-}
-
-/** Starts a real server on a free port, which is closed at the end of the test file. @returns its URL */
-export async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  afterThisFile(() => {
-    server.close();
-    server.closeAllConnections();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

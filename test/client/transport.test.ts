@@ -1,16 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureServer } from 'node:http2';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { LicenseProblem } from '../../client/src/client.js';
 import { separateFetch } from '../../client/src/separate-fetch.js';
 import { systemClock, systemTimers } from '../../client/src/time.js';
 import { CALL_TIMEOUT_MS, Transport, type Fetch } from '../../client/src/transport.js';
 import { makeCertificate } from '../support/certificate.js';
-import { afterThisFile } from '../support/of-this-file.js';
-import { at, DAY, Computer, EMAIL, FakeTime, HOUR, KEY, serve } from './harness.js';
+import { at, DAY, Computer, EMAIL, FakeTime, HOUR, KEY } from './harness.js';
 import { makeKey, manifest } from './publisher.js';
+import { listen, serve } from '../support/listen.js';
 
 function confirm(response: ServerResponse): void {
   const now = Date.now();
@@ -229,11 +229,10 @@ describe('over a connection of its own', () => {
     server.on('secureConnection', (socket) => {
       connections.push({ isHttp2: socket.alpnProtocol === 'h2', isResumed: socket.isSessionReused() });
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const port = await listen(server);
     const trusted = getCACertificates('default');
     setDefaultCACertificates([...trusted, cert]);
     try {
-      const { port } = server.address() as AddressInfo;
       const { signal } = new AbortController();
       const dependencies = { fetch: separateFetch, clock: systemClock, timers: systemTimers, signal };
       const transport = new Transport(`https://127.0.0.1:${port}`, dependencies);
@@ -245,7 +244,6 @@ describe('over a connection of its own', () => {
         expect(await transport.call(call)).toMatchObject({ kind: 'answer', status: 404 });
     } finally {
       setDefaultCACertificates(trusted);
-      server.close();
     }
     expect(connections).toEqual(Array.from({ length: 4 }, () => ({ isHttp2: false, isResumed: false })));
   });
@@ -266,9 +264,7 @@ async function withProxy(url: string, work: () => Promise<void>): Promise<void> 
 /** Starts a server that answers with any bytes. @returns its URL */
 async function serveRaw(listener: (socket: Socket) => void): Promise<string> {
   const server = createServer((socket) => listener(socket.on('error', () => {})));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  afterThisFile(() => server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `http://127.0.0.1:${await listen(server)}`;
 }
 
 /** Makes one call over this `fetch`. */

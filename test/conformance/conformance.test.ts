@@ -1,7 +1,5 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
@@ -17,6 +15,8 @@ import { REFUSAL_FAULTS } from './faults-refusals.js';
 import { FaultyService } from './faulty-service.js';
 import { Service } from '../support/harness.js';
 import { publish } from '../manifest/publish.js';
+import { freePort } from '../support/processes/server-process.js';
+import { serve } from '../support/listen.js';
 
 /** The script that npm runs, and the program that the script runs. */
 const SCRIPT = fileURLToPath(new URL('../../scripts/conformance.mjs', import.meta.url));
@@ -196,52 +196,31 @@ describe('a service with one fault:', () => {
 });
 
 describe('a server without the client API', () => {
-  async function startServer(handler: Parameters<typeof createServer>[1] & object) {
-    const listening = createServer(handler).listen(0, '127.0.0.1');
-    await once(listening, 'listening');
-    const { port } = listening.address() as AddressInfo;
-    const close = async () => {
-      listening.close();
-      listening.closeAllConnections();
-      await once(listening, 'close');
-    };
-    return { url: `http://127.0.0.1:${port}`, close };
-  }
-
   test('fails with exit code 1, and without a crash, if it answers HTML to each request', async () => {
-    const web = await startServer((_request, response) => response.end(HTML));
-    try {
-      const { code, stdout, stderr } = await run(PROGRAM, ...optionsFor(web.url), '--json');
-      const { fails, checks } = JSON.parse(stdout) as { fails: number; checks: Result[] };
-      expect([code, stderr]).toEqual([1, expect.not.stringContaining('    at ')]);
-      expect(fails).toBeGreaterThan(20);
-      expect(titles(checks, 'holds').length).toBeLessThan(5);
-      expect(stdout).not.toMatch(/TypeError|undefined|Cannot read/);
-    } finally {
-      await web.close();
-    }
+    const url = await serve((_request, response) => response.end(HTML));
+    const { code, stdout, stderr } = await run(PROGRAM, ...optionsFor(url), '--json');
+    const { fails, checks } = JSON.parse(stdout) as { fails: number; checks: Result[] };
+    expect([code, stderr]).toEqual([1, expect.not.stringContaining('    at ')]);
+    expect(fails).toBeGreaterThan(20);
+    expect(titles(checks, 'holds').length).toBeLessThan(5);
+    expect(stdout).not.toMatch(/TypeError|undefined|Cannot read/);
   });
 
   test('fails three checks if it does not answer, and receives no further request', async () => {
     let requests = 0;
-    const silent = await startServer(() => void (requests += 1));
-    try {
-      const timeoutMs = 50;
-      const results = await runChecks(new Deployment(silent.url, license, timeoutMs), CONTRACT);
-      const reasons = results.map(({ why }) => why);
-      expect(titles(results, 'fails')).toHaveLength(3);
-      expect(requests).toBeLessThanOrEqual(3);
-      expect(reasons[0]).toBe('GET /health/live got no answer: nothing within 0.05 seconds.');
-      expect(reasons).toContain('the service no longer answers');
-    } finally {
-      await silent.close();
-    }
+    const url = await serve(() => void (requests += 1));
+    const timeoutMs = 50;
+    const results = await runChecks(new Deployment(url, license, timeoutMs), CONTRACT);
+    const reasons = results.map(({ why }) => why);
+    expect(titles(results, 'fails')).toHaveLength(3);
+    expect(requests).toBeLessThanOrEqual(3);
+    expect(reasons[0]).toBe('GET /health/live got no answer: nothing within 0.05 seconds.');
+    expect(reasons).toContain('the service no longer answers');
   });
 
   test('is reported with one sentence and exit code 1 if the connection is refused', async () => {
-    const closed = await startServer(() => undefined);
-    await closed.close();
-    const { code, stdout, stderr } = await run(PROGRAM, ...optionsFor(closed.url), '--json');
+    const url = `http://127.0.0.1:${await freePort()}`;
+    const { code, stdout, stderr } = await run(PROGRAM, ...optionsFor(url), '--json');
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^GET \/health\/live got no answer: .*ECONNREFUSED.*\n$/);
   });

@@ -1,12 +1,11 @@
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { ConfigError } from '../../src/core/config.js';
 import { migrateWhenReachable } from '../../src/database/open-database.js';
 import { createDatabase } from '../support/harness.js';
 import { Pooler, type ReuseOrder } from '../support/databases/pooler.js';
 import { query } from '../support/databases/replica-harness.js';
-import { afterThisFile } from '../support/of-this-file.js';
+import { listen } from '../support/listen.js';
 
 const migrate = (url: string) => migrateWhenReachable(url, () => undefined);
 
@@ -33,10 +32,8 @@ test('a pooler that refuses the session settings is refused at once, and not ret
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.once('data', () => socket.end(refusal('unsupported startup parameter: options')));
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  afterThisFile(() => server.close());
-  const { port } = server.address() as AddressInfo;
+  });
+  const port = await listen(server);
   await expect(migrate(`postgres://mooring:none@127.0.0.1:${port}/mooring`)).rejects.toThrow(
     /^DATABASE_URL leads to a pooler/,
   );

@@ -1,5 +1,3 @@
-import type { AddressInfo } from 'node:net';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
@@ -10,6 +8,7 @@ import { EVENT_TIMES, MAX_ATTEMPTS } from '../../src/events/outgoing-event.js';
 import { WarningsService } from '../../src/monitoring/warnings/warnings.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { AUDIT_CONTEXT, FakeClock, NOW, Service } from '../support/harness.js';
+import { listen, stopListening } from '../support/listen.js';
 import { OpenTransaction } from '../support/open-transaction.js';
 import { until } from '../support/until.js';
 import { Glue } from '../purchases/glue.js';
@@ -312,9 +311,8 @@ test('a redirect is not followed, and each status outside 2xx is a failure', asy
 test('a receiver that does not answer, sends an endless answer or closes the connection does not block an instance', async () => {
   const server = createServer((_request, response) => {
     response.writeHead(200).write('endless');
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  const url = `http://127.0.0.1:${await listen(server)}`;
   const other = await Service.start({
     environment: { EVENTS_URL: url, EVENTS_SECRET: sending.receiver.secret },
   });
@@ -336,15 +334,12 @@ test('a receiver that does not answer, sends an endless answer or closes the con
     const [{ last_error: reason }] = (await failures()) as [{ last_error: string }];
     // The code depends on whether the receiver had read the whole request.
     expect(reason).toMatch(/^no answer \((UND_ERR_SOCKET|ECONNRESET)\)$/);
-    server.close();
-    server.closeAllConnections();
+    stopListening(server);
     await endPauses(other);
     while ((await failures())[0]?.last_error === reason);
     expect(await failures()).toEqual([{ last_error: 'no answer (ECONNREFUSED)' }]);
   } finally {
     await other.close();
-    server.close();
-    server.closeAllConnections();
   }
 });
 

@@ -1,9 +1,8 @@
-import type { AddressInfo } from 'node:net';
 import { createHmac, randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterThisFile } from '../support/of-this-file.js';
+import { listen } from '../support/listen.js';
 import { MAX_WAIT_MS } from '../support/until.js';
 
 /** An event as the vendor's program receives it. */
@@ -31,6 +30,7 @@ export class EventReceiver {
   answering: Answering = () => 204;
   readonly #arrivals = new EventEmitter().setMaxListeners(0);
   readonly #server: Server;
+  #port = 0;
 
   private constructor() {
     this.#server = createServer((request, response) => {
@@ -48,14 +48,12 @@ export class EventReceiver {
 
   static async start(): Promise<EventReceiver> {
     const receiver = new EventReceiver();
-    receiver.#server.listen(0, '127.0.0.1');
-    await once(receiver.#server, 'listening');
-    afterThisFile(() => receiver.close());
+    receiver.#port = await listen(receiver.#server);
     return receiver;
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/mooring?token=canary-url-secret`;
+    return `http://127.0.0.1:${this.#port}/mooring?token=canary-url-secret`;
   }
 
   /** The settings of a service that sends events here. */
@@ -85,13 +83,6 @@ export class EventReceiver {
         throw new Error(`${found.length} of ${count} attempts have arrived that match ${String(matches)}`);
       });
     }
-  }
-
-  async close(): Promise<void> {
-    if (!this.#server.listening) return;
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await once(this.#server, 'close');
   }
 
   #receive(method: string, headers: IncomingHttpHeaders, body: string): number | null {

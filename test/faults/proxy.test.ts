@@ -1,16 +1,18 @@
 import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { HAS_HAPROXY, openProxy, PROXY_NAME } from '../support/databases/balanced-harness.js';
 import { FORWARDING_HEADERS, CLIENT_ADDRESS } from '../support/canary-addresses.js';
 import { call } from '../support/harness.js';
 import { formsOfAddress, LeakSearch } from '../support/leak-search.js';
 import { afterThisFile } from '../support/of-this-file.js';
+import { listen } from '../support/listen.js';
 
 /** A server in place of an instance. It records every byte that it receives, and responds or breaks the connection. */
 class RecordingServer {
   bytes = '';
+  port = 0;
   /** If false, the server breaks the connection of each request that is not a health check. */
   isAnswering = true;
   readonly #sockets = new Set<Socket>();
@@ -24,13 +26,7 @@ class RecordingServer {
   }
 
   async listen(): Promise<number> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    return this.port;
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
+    return (this.port = await listen(this.#server));
   }
 
   /** The method and path of each received request, without the health checks of the proxy. */

@@ -1,5 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { expect, jest, test } from '@jest/globals';
 import { Logger, runTaskList } from 'graphile-worker';
@@ -11,6 +11,7 @@ import { JobWorker } from '../../src/mail/job-worker.js';
 import { connect, createDatabase } from '../support/harness.js';
 import { TcpProxy } from '../support/databases/outage-harness.js';
 import { until } from '../support/until.js';
+import { listen } from '../support/listen.js';
 
 const database = await createDatabase();
 
@@ -114,15 +115,13 @@ test('while the database is unavailable no worker is started, because each start
       socket.destroy();
       unavailableDatabase.emit('startup');
     });
-  }).listen(0, '127.0.0.1');
-  await once(unavailableDatabase, 'listening');
-  const { port } = unavailableDatabase.address() as AddressInfo;
+  });
+  const port = await listen(unavailableDatabase);
   const worker = makeJobWorker(`postgres://mooring@127.0.0.1:${port}/mooring`);
   worker.onApplicationBootstrap();
   // The two pools pause equally long between attempts, so each has tried more than once.
   while (startups.length < 5) await once(unavailableDatabase, 'startup');
   await worker.beforeApplicationShutdown();
-  unavailableDatabase.close();
   // The connections of a worker pool have its id, `pool-…`, as their name.
   expect(startups.filter((startup) => startup.includes('pool-'))).toEqual([]);
 });

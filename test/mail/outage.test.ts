@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { createDatabase } from '../support/harness.js';
 import { freePort, ServerProcess } from '../support/processes/server-process.js';
@@ -8,6 +8,7 @@ import { SmtpServer } from './smtp-server.js';
 import { report, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 import { temporaryFolder } from '../support/folders.js';
 import { afterThisFile } from '../support/of-this-file.js';
+import { listen } from '../support/listen.js';
 
 /** The name of the connection with which a worker pool starts. Each pool has one of them at a time. */
 const START_CONNECTION = 'mooring (jobs)';
@@ -33,9 +34,8 @@ class Forwarder {
   constructor(private readonly targetPort: number) {}
 
   async listen(): Promise<number> {
-    await once(this.#server.listen(0, '127.0.0.1'), 'listening');
     afterThisFile(() => this.close());
-    return (this.#server.address() as AddressInfo).port;
+    return listen(this.#server);
   }
 
   shut(): void {

@@ -1,5 +1,4 @@
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { describe, expect, jest, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { poolOf } from '../../src/database/data-source.js';
@@ -8,6 +7,7 @@ import { loopTime } from '../support/loop-time.js';
 import { TcpProxy } from '../support/databases/outage-harness.js';
 import { changesDuring, scrape, scrapeUntil, withPrefixes } from '../support/http/scrape.js';
 import { whileGone, whileLocked } from '../support/tables.js';
+import { listen } from '../support/listen.js';
 
 // The job queue reports an unavailable database with console.trace, besides the log.
 jest.spyOn(console, 'trace').mockImplementation(() => undefined);
@@ -147,11 +147,7 @@ describe('if the database', () => {
   });
 
   test('refuses connections or does not respond, a scrape is answered within 2 seconds', async () => {
-    const silent = createServer((socket) => socket.resume().on('error', () => undefined)).listen(
-      0,
-      '127.0.0.1',
-    );
-    await once(silent, 'listening');
+    const silent = createServer((socket) => socket.resume().on('error', () => undefined));
     const { target } = proxy;
     proxy.close();
     const expectQuickScrapes = async () => {
@@ -166,12 +162,11 @@ describe('if the database', () => {
     };
     await withLimitsOfProduction(service, async () => {
       await expectQuickScrapes();
-      proxy.target = (silent.address() as AddressInfo).port;
+      proxy.target = await listen(silent);
       await proxy.open();
       await expectQuickScrapes();
     });
     proxy.close();
-    silent.close();
     proxy.target = target;
     await proxy.open();
     await scrapeUntil(service, (samples) => samples['mooring_database_up'] === 1);

@@ -1,5 +1,4 @@
-import { createServer, type AddressInfo } from 'node:net';
-import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { MetricsService } from '../../src/monitoring/metrics/metrics.service.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
@@ -10,6 +9,7 @@ import { publish } from '../manifest/publish.js';
 import { ServerProcess } from '../support/processes/server-process.js';
 import { metricsUrl, scrape } from '../support/http/scrape.js';
 import { temporaryFolder } from '../support/folders.js';
+import { listen } from '../support/listen.js';
 
 const service = await Service.start({
   environment: { METRICS_PORT: '0', SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'a@example.com' },
@@ -121,9 +121,7 @@ test('without METRICS_PORT there is no second port, and no request is counted', 
 
 test('a METRICS_PORT that is in use or invalid gives one sentence and exit code 2', async () => {
   const { url: DATABASE_URL } = await createDatabase();
-  const taken = createServer().listen(0, '127.0.0.1');
-  await once(taken, 'listening');
-  const port = String((taken.address() as AddressInfo).port);
+  const port = String(await listen(createServer()));
   const settings = { PORT: '0', DATA_DIR: temporaryFolder(), DATABASE_URL };
   const [busy, wrong] = [port, '65536'].map(
     (METRICS_PORT) => new ServerProcess({ ...settings, METRICS_PORT }),
@@ -139,7 +137,6 @@ test('a METRICS_PORT that is in use or invalid gives one sentence and exit code 
     ]);
   } finally {
     await Promise.all([busy!, wrong!].map((process) => process.end('SIGKILL')));
-    taken.close();
   }
 });
 

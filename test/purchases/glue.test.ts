@@ -1,13 +1,11 @@
-import type { AddressInfo } from 'node:net';
 import { createHmac } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Service } from '../support/harness.js';
 import { readPurchase, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 import { Glue, RecordingProxy } from './glue.js';
 import * as gumroad from './payloads/gumroad.js';
 import * as lemonSqueezy from './payloads/lemon-squeezy.js';
+import { serve } from '../support/listen.js';
 
 /*
  * The programs of docs/purchases/, as they are written there, receive the events of their processor and report them to a service.
@@ -242,29 +240,23 @@ describe('Gumroad', () => {
   /** The sales that Gumroad's API has. */
   const sales = new Map<string, gumroad.Sale>();
   let isApiUnavailable = false;
-  let api: Server;
   let glue: Glue;
   beforeAll(async () => {
-    api = createServer((request, response) => {
+    const apiUrl = await serve((request, response) => {
       const sale = sales.get(decodeURIComponent(request.url!.replace('/v2/sales/', '')));
       const isAllowed = request.headers.authorization === `Bearer ${TOKEN}`;
       const status = isApiUnavailable ? 503 : isAllowed ? (sale ? 200 : 404) : 401;
       const answer =
         sale && isAllowed ? saleAnswer(sale) : { success: false, message: 'The sale was not found.' };
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
-    }).listen(0, '127.0.0.1');
-    await once(api, 'listening');
+    });
     glue = await Glue.start('purchases/gumroad', {
       MOORING_URL,
-      GUMROAD_API_URL: `http://127.0.0.1:${(api.address() as AddressInfo).port}/v2`,
+      GUMROAD_API_URL: `${apiUrl}/v2`,
       GUMROAD_ACCESS_TOKEN: TOKEN,
       GUMROAD_PING_SECRET,
       GUMROAD_PRODUCTS: `other,${PRODUCT}`,
     });
-  });
-  afterAll(async () => {
-    api?.close();
-    api?.closeAllConnections();
   });
 
   /** Changes a sale at Gumroad, which then sends a ping. */

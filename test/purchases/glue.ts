@@ -1,8 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +10,7 @@ import { Service } from '../support/harness.js';
 import { freePort } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
 import { afterThisFile } from '../support/of-this-file.js';
+import { serve } from '../support/listen.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -26,17 +26,19 @@ export class RecordingProxy {
   readonly sent: SentReport[] = [];
   /** If true, requests are answered with 503 and are not forwarded. */
   isUnavailable = false;
-  readonly #server: Server;
 
-  constructor(service: Service) {
-    this.#server = createServer((request, response) => {
+  constructor(private readonly service: Service) {}
+
+  /** @returns the URL of the proxy */
+  listen(): Promise<string> {
+    return serve((request, response) => {
       void text(request).then(async (body) => {
         const headers = Object.entries(request.headers).filter(([name]) =>
           /^(webhook|content-type)/.test(name),
         );
         const { status } = this.isUnavailable
           ? { status: 503 }
-          : await fetch(service.url + request.url!, {
+          : await fetch(this.service.url + request.url!, {
               method: request.method!,
               headers: headers as [string, string][],
               body,
@@ -45,18 +47,6 @@ export class RecordingProxy {
         response.writeHead(status).end();
       });
     });
-  }
-
-  async listen(): Promise<string> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    afterThisFile(() => this.#close());
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  #close(): void {
-    this.#server.close();
-    this.#server.closeAllConnections();
   }
 }
 

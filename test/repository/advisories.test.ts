@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer, text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { expect, test } from '@jest/globals';
 import { temporaryFolder } from '../support/folders.js';
+import { listen } from '../support/listen.js';
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/audit.mjs', import.meta.url));
 const ENDPOINT = '/-/npm/v1/security/advisories/bulk';
@@ -29,9 +29,7 @@ const NO_LIMIT = `--fetch-timeout=${2 ** 31 - 1}`;
 /** Starts a fake registry, which ends no connection by itself: npm on a slow machine may use it again after a long time. */
 async function startRegistry(listener: RequestListener) {
   const limits = { keepAliveTimeout: 0, headersTimeout: 0, requestTimeout: 0 };
-  const registry = createServer(limits, listener).listen(0, '127.0.0.1');
-  await once(registry, 'listening');
-  return { registry, port: (registry.address() as AddressInfo).port };
+  return listen(createServer(limits, listener));
 }
 
 /** Runs `npm run audit -- --registry=…` with a fake registry, or with a port at which no server listens. */
@@ -39,17 +37,15 @@ async function audit(
   listener?: RequestListener,
   ...options: string[]
 ): Promise<{ code: number; stdout: string }> {
-  const started = listener && (await startRegistry(listener));
+  const port = listener ? await startRegistry(listener) : UNUSED_PORT;
   // The script's own limit of 30 seconds is too short for npm on a busy machine.
-  const args = [`--registry=http://127.0.0.1:${started?.port ?? UNUSED_PORT}/`, NO_LIMIT, ...options];
+  const args = [`--registry=http://127.0.0.1:${port}/`, NO_LIMIT, ...options];
   const child = spawn(process.execPath, [SCRIPT, ...args], {
     // A production machine that is configured to stay offline: if npm used these settings, it would report less.
     env: { PATH: process.env['PATH'], HOME: home, NODE_ENV: 'production', npm_config_offline: 'true' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [stdout, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
-  started?.registry.close();
-  started?.registry.closeAllConnections();
   return { code: code as number, stdout };
 }
 

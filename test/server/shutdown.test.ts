@@ -1,10 +1,10 @@
-import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { activation, call, createDatabase } from '../support/harness.js';
 import { freePort, ServerProcess, type ProcessOptions } from '../support/processes/server-process.js';
 import { temporaryFolder } from '../support/folders.js';
+import { listen } from '../support/listen.js';
 
 const folder = temporaryFolder();
 
@@ -61,12 +61,9 @@ test('on SIGTERM the service is no longer ready, still answers requests during t
 });
 
 test.each(['PORT', 'METRICS_PORT'])('a service whose %s is in use ends without a delay', async (setting) => {
-  const taken = createServer().listen(0, '127.0.0.1');
-  await once(taken, 'listening');
-  const { port } = taken.address() as { port: number };
+  const port = await listen(createServer());
   const { server } = await launch({ [setting]: String(port), SHUTDOWN_DELAY_SECONDS: '60' });
   expect(await server.exited).toEqual({ code: 2, signal: null });
-  taken.close();
   expect(server.stdout).not.toContain('"shutting down"');
 });
 

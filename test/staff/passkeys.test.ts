@@ -1,8 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { generateKeyPairSync, hash, randomBytes, randomUUID, sign } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { androidKeyAttestation, selfAttestation } from '../support/http/attestations.js';
 import { Authenticator, type Forgery, type NewCredential } from '../support/http/authenticator.js';
@@ -12,6 +9,7 @@ import { AUDIT_CONTEXT, NOW, Service, type Answer } from '../support/harness.js'
 import { Browser, lastAuditEvent, createPrintedLink, signInStaff } from '../support-api/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
 import { OpenTransaction } from '../support/open-transaction.js';
+import { serve } from '../support/listen.js';
 
 const MINUTE_MS = 60_000;
 /** Flags of the authenticator data (WebAuthn): the person was present, and the person was verified. */
@@ -189,21 +187,15 @@ describe('enrolling', () => {
 
   test('sends no request to an address in the certificates of an attestation', async () => {
     const requested: (string | undefined)[] = [];
-    const server = createServer(({ url }, response) => {
-      requested.push(url);
+    const url = await serve((request, response) => {
+      requested.push(request.url);
       response.end();
     });
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    try {
-      const { port } = server.address() as AddressInfo;
-      const attestation = androidKeyAttestation(`http://127.0.0.1:${port}/revocation-list`);
-      const browser = await signInNewPerson();
-      const { status, json } = await enrol(browser, new Authenticator(ORIGIN), { attestation });
-      expect([status, json.code]).toEqual([403, 'passkey_invalid']);
-      expect(requested).toEqual([]);
-    } finally {
-      server.close();
-    }
+    const attestation = androidKeyAttestation(`${url}/revocation-list`);
+    const browser = await signInNewPerson();
+    const { status, json } = await enrol(browser, new Authenticator(ORIGIN), { attestation });
+    expect([status, json.code]).toEqual([403, 'passkey_invalid']);
+    expect(requested).toEqual([]);
   });
 
   test('accepts an attestation that the passkey itself signed, which browsers do not remove', async () => {

@@ -1,8 +1,8 @@
-import { once } from 'node:events';
 import { readdirSync, readlinkSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { expect, jest, test } from '@jest/globals';
 import { acceptQueueLength } from '../../src/http/limits/accept-queue-length.js';
+import { listen } from '../support/listen.js';
 
 /** More listening sockets than one read of the kernel's table returns. */
 const LISTENERS = 40;
@@ -27,21 +27,16 @@ function openFiles(): Map<string, string> {
 // Only Linux says how many connections wait.
 const onLinux = process.platform === 'linux' ? test : test.skip;
 onLinux('the length of the queue is known for each of many listening sockets', async () => {
-  const servers = Array.from({ length: LISTENERS }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const lengths = servers.map((server) => acceptQueueLength((server.address() as AddressInfo).port)());
-  for (const server of servers) server.close();
-  expect(lengths).toEqual(servers.map(() => 0));
+  const ports = await Promise.all(Array.from({ length: LISTENERS }, () => listen(createServer())));
+  expect(ports.map((port) => acceptQueueLength(port)())).toEqual(ports.map(() => 0));
 });
 
 onLinux('after the first reading, only the table that has the port is open', async () => {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const port = await listen(createServer());
   const before = openFiles();
-  const read = acceptQueueLength((server.address() as AddressInfo).port);
+  const read = acceptQueueLength(port);
   const lengths = [read(), read()];
   const opened = [...openFiles()].filter(([descriptor]) => !before.has(descriptor)).map(([, path]) => path);
-  server.close();
   expect([lengths, opened]).toEqual([[0, 0], [expect.stringMatching(/\/net\/tcp$/)]]);
 });
 

@@ -1,16 +1,15 @@
 import { expect, test } from '@jest/globals';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { connect } from 'node:net';
 import { refuseEarly } from '../../src/http/limits/early-refusal.js';
+import { listen } from '../support/listen.js';
 
 test('a heartbeat that arrives byte by byte is parsed after a second, so that the time limit of the server applies to it', async () => {
   const server = createServer();
   const parsed = Promise.withResolvers<'parsed'>();
   server.on('connection', () => parsed.resolve('parsed'));
   refuseEarly(server, { mayRefuse: () => true, refusal: () => undefined });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const socket = connect(await listen(server), '127.0.0.1');
   socket.write('POST /v1/heartbeat HTTP/1.1\r\nhost: localhost\r\nx-slow: ');
   const stillRead = Promise.withResolvers<'still read'>();
   let bytes = 0;
@@ -24,6 +23,5 @@ test('a heartbeat that arrives byte by byte is parsed after a second, so that th
   } finally {
     clearInterval(slowly);
     socket.destroy();
-    server.close();
   }
 });

@@ -166,7 +166,7 @@ describe('--dry-run', () => {
   });
 
   test('of a later version is refused if no live manifest is found, and the message says what to do', async () => {
-    await using none = await startFakeServer((response) => {
+    const none = await startFakeServer((response) => {
       response.statusCode = 404;
       response.end('{"code":"no_version_published"}');
     });

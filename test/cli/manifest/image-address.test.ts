@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net';
 import { hash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
@@ -7,7 +6,7 @@ import { describe, expect, test } from '@jest/globals';
 import { DISK_IMAGE, Publisher, type Run } from '../../support/processes/cli-harness.js';
 import { makeCertificate } from '../../support/certificate.js';
 import { createDatabase } from '../../support/harness.js';
-import { afterThisFile } from '../../support/of-this-file.js';
+import { listen } from '../../support/listen.js';
 
 /** So long that it is sent in several chunks. */
 const IMAGE = Buffer.from(DISK_IMAGE.padStart(200_000, '.'));
@@ -22,10 +21,8 @@ const publisher = await Publisher.at(database.url);
 writeFileSync(publisher.file('App.dmg'), IMAGE);
 writeFileSync(publisher.file('ca.pem'), certificate.cert);
 server.on('request', ({ url }) => requests.push(url!));
-await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const origin = `https://127.0.0.1:${await listen(server)}`;
 publisher.writeDocument('next.json', await sign('1.0.0'));
-afterThisFile(() => new Promise((resolve) => void server.close(resolve)));
 
 function sign(version: string) {
   const image = ['--dmg', 'App.dmg', '--version', version, '--url', `${origin}/App.dmg`];

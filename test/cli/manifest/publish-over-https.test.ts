@@ -1,5 +1,3 @@
-import type { AddressInfo } from 'node:net';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { describe, expect, test } from '@jest/globals';
@@ -14,6 +12,7 @@ import {
 import { makeCertificate } from '../../support/certificate.js';
 import { FakeClock, Service } from '../../support/harness.js';
 import { startFakeServer } from '../../manifest/fake-manifest-server.js';
+import { listen } from '../../support/listen.js';
 
 const publisher = await Publisher.at(UNREACHABLE_URL);
 const service = await Service.start({
@@ -83,7 +82,7 @@ describe('with STAFF_TOKEN, publish refuses, and publishes nothing', () => {
   test.each([undefined, ' '])(
     'without PUBLIC_URL (%j), and sends nothing to the default address',
     async (PUBLIC_URL) => {
-      await using listener = await startFakeServer((response) => {
+      const listener = await startFakeServer((response) => {
         response.end();
       });
       const { port: PORT } = new URL(listener.url);
@@ -105,20 +104,13 @@ describe('with STAFF_TOKEN, publish refuses, and publishes nothing', () => {
     const isTrusted = !cause.includes('SELF_SIGNED');
     const trust = isTrusted ? { NODE_EXTRA_CA_CERTS: publisher.file('ca.pem') } : {};
     writeFileSync(publisher.file('ca.pem'), certificate.cert);
-    const server = createServer(certificate).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    try {
-      const PUBLIC_URL = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
-      const run = await publish('first.json', [], { PUBLIC_URL, ...trust });
-      expect(run).toMatchObject({ code: 1, stdout: '' });
-      const sentence = run.stderr.trimEnd();
-      expect(sentence).toContain(`${PUBLIC_URL}/support/api/manifests has a certificate `);
-      expect(sentence).toContain(`(${cause}): `);
-      expect(sentence).toMatch(remedy);
-    } finally {
-      server.close();
-      await once(server, 'close');
-    }
+    const PUBLIC_URL = `https://127.0.0.1:${await listen(createServer(certificate))}`;
+    const run = await publish('first.json', [], { PUBLIC_URL, ...trust });
+    expect(run).toMatchObject({ code: 1, stdout: '' });
+    const sentence = run.stderr.trimEnd();
+    expect(sentence).toContain(`${PUBLIC_URL}/support/api/manifests has a certificate `);
+    expect(sentence).toContain(`(${cause}): `);
+    expect(sentence).toMatch(remedy);
   });
 
   test('a manifest that no trusted key signed, before it is sent', async () => {

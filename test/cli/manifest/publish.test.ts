@@ -69,7 +69,7 @@ describe('after publishing, the public URL is read:', () => {
   test('a cache serves the previous manifest at first, then the new one', async () => {
     const before = await publisher.json(['manifest', 'show']);
     const document = await nextDocument();
-    await using cache = await startFakeServer(
+    const cache = await startFakeServer(
       (response, earlierRequests) =>
         void response.end(JSON.stringify(earlierRequests < 2 ? before : document)),
     );
@@ -85,8 +85,8 @@ describe('after publishing, the public URL is read:', () => {
     const other = await createDatabase();
     const env = { DATABASE_URL: other.url };
     const before = await publisher.json(['manifest', 'show']);
-    await using old = await serveDocument(before);
-    await using none = await startFakeServer((response) => {
+    const old = await serveDocument(before);
+    const none = await startFakeServer((response) => {
       response.statusCode = 404;
       response.end('{"code":"no_version_published"}');
     });
@@ -159,7 +159,7 @@ describe('after publishing, the public URL is read:', () => {
   ];
   test.each(wrongAnswers)('%s is reported', async (_what, sentence, answer) => {
     const document = await nextDocument();
-    await using address = await startFakeServer((response) => answer(response, document));
+    const address = await startFakeServer((response) => answer(response, document));
     const run = await publish(document, address.url);
     expect(run).toMatchObject({ code: 1, json: { version: document.version, served: false } });
     expect(run.stderr).toBe(
@@ -172,7 +172,7 @@ describe('after publishing, the public URL is read:', () => {
     const before = await publisher.json(['manifest', 'show']);
     const signedByOldKey = signUnchecked(before.signed, JSON.parse(before.signed), untrusted);
     const document = await nextDocument();
-    await using cache = await startFakeServer(
+    const cache = await startFakeServer(
       (response, earlierRequests) =>
         void response.end(JSON.stringify(earlierRequests < 2 ? signedByOldKey : document)),
     );
@@ -183,8 +183,7 @@ describe('after publishing, the public URL is read:', () => {
   test('after the wait, the previous manifest, whose key is no longer trusted, is reported as the previous one', async () => {
     const before = await publisher.json(['manifest', 'show']);
     const signedByOldKey = signUnchecked(before.signed, JSON.parse(before.signed), untrusted);
-    const [document, address] = [await nextDocument(), await serveDocument(signedByOldKey)];
-    await using cache = address;
+    const [document, cache] = [await nextDocument(), await serveDocument(signedByOldKey)];
     const run = await publish(document, cache.url, '--wait', '1');
     expect(run).toMatchObject({ code: 1, json: { served: false } });
     expect(run.stderr).toContain(
@@ -196,14 +195,14 @@ describe('after publishing, the public URL is read:', () => {
     const document = await nextDocument();
     const { sequence } = JSON.parse(document.signed) as { sequence: number };
     const higher = manifests.sign({ ...JSON.parse(document.signed), sequence: 99 });
-    await using other = await serveDocument(higher);
+    const other = await serveDocument(higher);
     const run = await publish(document, other.url, '--wait', '0');
     expect(run).toMatchObject({ code: 1, json: { served: false } });
     expect(run.stderr).toBe(
       `The manifest is published, but ${other.url}/v1/manifest serves the manifest of sequence 99, above ${sequence}. Another publisher has published since, this address serves another installation, or a cache still has a manifest of a database that was lost. Clients that have seen sequence 99 refuse a lower one.\n`,
     );
     const next = await nextDocument();
-    await using cache = await startFakeServer(
+    const cache = await startFakeServer(
       (response, earlierRequests) => void response.end(JSON.stringify(earlierRequests < 1 ? higher : next)),
     );
     expect(await publish(next, cache.url)).toMatchObject({ code: 0, json: { served: true } });

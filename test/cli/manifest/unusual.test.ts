@@ -153,7 +153,7 @@ test('without MANIFEST_PUBLIC_KEYS the keys that PUBLIC_URL lists count, and wit
     { kty: 'OKP', crv: 'Ed25519', x: publisher.publicKeyOfTwo, for: 'update-manifest' },
     { kty: 'OKP', crv: 'Ed25519', x: publisher.publicKeyOfOne, for: 'license-token' },
   ];
-  await using server = await startFakeServer((response) => void response.end(JSON.stringify({ keys })));
+  const server = await startFakeServer((response) => void response.end(JSON.stringify({ keys })));
   const signWith = (key: string, PUBLIC_URL: string) =>
     sign('1.0.0', 'App.dmg', ['--first', '--key', key], { MANIFEST_PUBLIC_KEYS: undefined, PUBLIC_URL });
   expect(await signWith('two.pem', server.url)).toMatchObject({ code: 0 });

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { listen } from '../listen.js';
 import { afterThisFile } from '../of-this-file.js';
 
 /** Which of the free connections to PostgreSQL executes a statement: the one that was used most or least recently. */
@@ -22,18 +22,10 @@ export class Pooler {
   }
 
   async open(): Promise<string> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    afterThisFile(() => this.#close());
     const url = new URL(this.target);
-    url.port = String((this.#server.address() as AddressInfo).port);
+    url.port = String(await listen(this.#server));
+    afterThisFile(() => this.#sockets.forEach((socket) => socket.destroy()));
     return url.href;
-  }
-
-  async #close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    this.#server.close();
-    await once(this.#server, 'close');
   }
 
   #serve(client: Socket): void {

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { Certificate } from '../certificate.js';
+import { listen } from '../listen.js';
 
 /** The SSLRequest message of a PostgreSQL client: its length, and a code. */
 const SSL_REQUEST = Buffer.from('0000000804d2162f', 'hex');
@@ -16,6 +17,7 @@ export class TlsPostgres {
   /** The number of connections that requested TLS (`secure`), and of those that did not and were closed (`plain`). */
   readonly seen = { secure: 0, plain: 0 };
   readonly #server: Server;
+  #port = 0;
   readonly #sockets = new Set<Socket>();
   #isSilent = false;
 
@@ -26,8 +28,7 @@ export class TlsPostgres {
   /** @param url the URL of the server without TLS */
   static async open(url: string): Promise<TlsPostgres> {
     const postgres = new TlsPostgres(new URL(url));
-    postgres.#server.listen(0, '127.0.0.1');
-    await once(postgres.#server, 'listening');
+    postgres.#port = await listen(postgres.#server);
     return postgres;
   }
 
@@ -35,7 +36,7 @@ export class TlsPostgres {
   url(parameters: Record<string, string>): string {
     const url = new URL(this.target);
     url.hostname = '127.0.0.1';
-    url.port = String((this.#server.address() as AddressInfo).port);
+    url.port = String(this.#port);
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
     return url.href;
   }
