@@ -21,8 +21,7 @@ import {
 } from '../support/processes/cli-harness.js';
 import { serveDocument } from '../manifest/fake-manifest-server.js';
 import { createDatabase } from '../support/harness.js';
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from '../../src/core/clock.js';
 
 const database = await createDatabase();
 const publisher = await Publisher.at(database.url, { hasKeygenKey: true });

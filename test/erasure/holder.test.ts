@@ -8,11 +8,10 @@ import { RetentionJob } from '../../src/retention/retention.job.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { findRequest, waitUntilCarriedOut, makeDue, mailsTo, waitForJobs, outbox, sell } from './harness.js';
 import { until } from '../support/until.js';
-import { AUDIT_CONTEXT, FakeClock, Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, FakeClock, Service, HOUR_MS } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { withTableLock, everyRow } from '../support/tables.js';
 
-const HOUR_MS = 3_600_000;
 /** Far in the future, so that no job of a holder's request is due: the job queue uses the database's clock. */
 const NOON = '2096-02-10T12:00:00Z';
 const ADA = 'ada@leak.example';

@@ -24,14 +24,20 @@ import {
   waitUntilCarriedOut,
   waitUntilIdle,
 } from './harness.js';
-import { AUDIT_CONTEXT, createDatabase, FakeClock, Service, type TestDatabase } from '../support/harness.js';
+import {
+  AUDIT_CONTEXT,
+  createDatabase,
+  FakeClock,
+  Service,
+  type TestDatabase,
+  HOUR_MS,
+} from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { temporaryFolder } from '../support/folders.js';
 import { everyRow } from '../support/tables.js';
 
 /** Far in the future, so that no job of a holder's request is due: the job queue uses the database's clock. */
 const NOON = '2096-02-10T12:00:00Z';
-const HOUR_MS = 3_600_000;
 const [ADA, BOB] = ['ada@leak.example', 'bob@example.com'];
 /** Further holders who are erased, in tests that have several cases in one database. */
 const [EVE, IVY, UMA] = ['eve@leak.example', 'ivy@leak.example', 'uma@leak.example'];

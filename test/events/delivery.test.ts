@@ -7,7 +7,7 @@ import { resendEvents } from '../../src/events/event-selection.js';
 import { EVENT_TIMES, MAX_ATTEMPTS } from '../../src/events/outgoing-event.js';
 import { WarningsService } from '../../src/monitoring/warnings/warnings.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
-import { AUDIT_CONTEXT, FakeClock, NOW, Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, FakeClock, NOW, Service, HOUR_MS } from '../support/harness.js';
 import { listen, stopListening } from '../support/listen.js';
 import { OpenTransaction } from '../support/open-transaction.js';
 import { until } from '../support/until.js';
@@ -17,7 +17,6 @@ import { endPauses, FIRST_PAUSE_MS, pollFast, startSending, untilSent, type Send
 import type { ReceivedEvent } from './receiver.js';
 
 pollFast();
-const HOUR_MS = 3_600_000;
 let sending: Sending;
 let service: Service;
 let terminal: Terminal;

@@ -3,9 +3,8 @@ import { DAY_MS } from '../../src/core/clock.js';
 import { TimeUncertain } from '../../src/database/database-clock.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
-import { AUDIT_CONTEXT, FakeClock, Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, FakeClock, Service, HOUR_MS } from '../support/harness.js';
 
-const HOUR_MS = 3_600_000;
 const YEAR_MS = 365 * DAY_MS;
 const WARNING =
   'The clock of this machine has jumped ahead: nothing is deleted meanwhile. Check the time, then restart.';

@@ -3,12 +3,11 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { Config } from '../../src/core/config.js';
 import { licenseKeySecret } from '../../src/keys/key-material.js';
 import { waitForJobs, outbox, sell } from '../erasure/harness.js';
-import { NOW, Service } from '../support/harness.js';
+import { NOW, Service, HOUR_MS } from '../support/harness.js';
 import { whileGone, everyRow } from '../support/tables.js';
 import { Browser, mailedCodes, withoutIdAndDate, wrongCode } from './harness.js';
 
 const CODE_LIFETIME_MS = 10 * 60_000;
-const HOUR_MS = 60 * 60_000;
 
 const service = await Service.start();
 beforeEach(() => service.clock.set(NOW));

@@ -6,7 +6,7 @@ import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { RetentionJob } from '../../src/retention/retention.job.js';
 import { waitForJobs, outbox, sell } from '../erasure/harness.js';
 import { until } from '../support/until.js';
-import { AUDIT_CONTEXT, FakeClock, machineId, Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, FakeClock, machineId, Service, HOUR_MS } from '../support/harness.js';
 import { Browser, COMMON_REFUSALS, commonRefusals } from './harness.js';
 import { whileGone, whileLocked } from '../support/tables.js';
 import { OpenTransaction } from '../support/open-transaction.js';
@@ -14,7 +14,6 @@ import { unseenResponses } from '../support/http/openapi.js';
 
 /** A time far in the future: the job queue uses the database's clock, so no job of an erasure request becomes due. */
 const NOON = '2096-02-10T12:00:00Z';
-const HOUR_MS = 3_600_000;
 
 /** The columns of the tables about holders that the export leaves out. */
 const LEFT_OUT = [

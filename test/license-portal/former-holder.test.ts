@@ -8,7 +8,7 @@ import { countSelfReleases } from '../../src/releases/self-releases.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
 import { erase, formsOfMachine, outbox, sell, waitForJobs } from '../erasure/harness.js';
-import { AUDIT_CONTEXT, machineId, Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, machineId, Service, HOUR_MS } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { Browser } from './harness.js';
 import { OpenTransaction } from '../support/open-transaction.js';
@@ -23,7 +23,6 @@ const search = new LeakSearch([
   ...[ADA, STAFF_REASON, ...LABELS, ...REQUEST_REASONS].flatMap(formsOfText),
   ...LABELS.flatMap((label) => formsOfMachine(machineId(label))),
 ]);
-const HOUR_MS = 3_600_000;
 
 let service: Service;
 let license: { license_id: string; license_key: string };

@@ -3,13 +3,11 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { ReleaseService } from '../../src/releases/release.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { waitForJobs, outbox, sell } from '../erasure/harness.js';
-import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, NOW, Service, HOUR_MS } from '../support/harness.js';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
 import { Browser, COMMON_REFUSALS, commonRefusals, withoutIdAndDate } from './harness.js';
 import { whileGone, expectFailures } from '../support/tables.js';
 import { unseenResponses } from '../support/http/openapi.js';
-
-const HOUR_MS = 3_600_000;
 
 const service = await Service.start({ environment: { SELF_RELEASES_PER_YEAR: '2' } });
 beforeEach(() => service.clock.set(NOW));

@@ -1,13 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { hash, randomBytes } from 'node:crypto';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
-import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, NOW, Service, HOUR_MS, MINUTE_MS } from '../support/harness.js';
 import { Browser } from './harness.js';
 import { freePort } from '../support/processes/server-process.js';
 import { OpenTransaction } from '../support/open-transaction.js';
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 
 const service = await Service.start();
 beforeEach(() => service.clock.set(NOW));

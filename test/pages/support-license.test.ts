@@ -35,10 +35,9 @@ import {
   expectText,
   nextFrame,
 } from './steps.js';
-import { AUDIT_CONTEXT } from '../support/harness.js';
+import { AUDIT_CONTEXT, MINUTE_MS, HOUR_MS } from '../support/harness.js';
 
 const { service, origin, browser } = await startForBrowser();
-const [MINUTE_MS, HOUR_MS] = [60_000, 3_600_000];
 
 const issueLicense = (email: string, machines_allowed = 2) => service.issue({ email, machines_allowed });
 

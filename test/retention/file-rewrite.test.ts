@@ -6,13 +6,12 @@ import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
 import { DeletedRowsRemain, LARGE_TABLE_BYTES, REWRITTEN_TABLES } from '../../src/retention/rewrite.js';
 import { erase, formsOfMachine, mailsTo, sell } from '../erasure/harness.js';
-import { retryWhileUnavailable, machineId, Service, connect } from '../support/harness.js';
+import { retryWhileUnavailable, machineId, Service, connect, HOUR_MS } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { temporaryFolder } from '../support/folders.js';
 import { until } from '../support/until.js';
+import { DAY_MS } from '../../src/core/clock.js';
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const HOLDER = {
   email: 'canary.files@leak.example',
   label: 'Canary Files 7c1e',

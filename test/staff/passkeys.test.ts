@@ -5,13 +5,12 @@ import { androidKeyAttestation, selfAttestation } from '../support/http/attestat
 import { Authenticator, type Forgery, type NewCredential } from '../support/http/authenticator.js';
 import { outbox } from '../erasure/harness.js';
 import { until } from '../support/until.js';
-import { AUDIT_CONTEXT, NOW, Service, type Answer } from '../support/harness.js';
+import { AUDIT_CONTEXT, NOW, Service, type Answer, MINUTE_MS } from '../support/harness.js';
 import { Browser, lastAuditEvent, createPrintedLink, signInStaff } from '../support-api/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
 import { OpenTransaction } from '../support/open-transaction.js';
 import { serve } from '../support/listen.js';
 
-const MINUTE_MS = 60_000;
 /** Flags of the authenticator data (WebAuthn): the person was present, and the person was verified. */
 const USER_PRESENT = 0x01;
 const USER_VERIFIED = 0x04;

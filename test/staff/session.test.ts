@@ -2,13 +2,10 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { StaffService } from '../../src/staff/staff.service.js';
 import { Sessions } from '../../src/http/sessions/sessions.js';
-import { AUDIT_CONTEXT, NOW, Service } from '../support/harness.js';
+import { AUDIT_CONTEXT, NOW, Service, HOUR_MS, MINUTE_MS } from '../support/harness.js';
 import { Browser, lastAuditEvent, createPrintedLink, signInStaff } from '../support-api/harness.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
 import { OpenTransaction } from '../support/open-transaction.js';
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 
 const service = await Service.start();
 const staff = service.app.get(StaffService);

@@ -13,12 +13,11 @@ import {
   createPrintedLink,
   signInStaff,
 } from '../support-api/harness.js';
-import { AUDIT_CONTEXT, NOW } from '../support/harness.js';
+import { AUDIT_CONTEXT, NOW, HOUR_MS } from '../support/harness.js';
 import { OpenTransaction } from '../support/open-transaction.js';
 import { until } from '../support/until.js';
 
 const ORIGIN = 'https://licenses.example.org';
-const HOUR_MS = 60 * 60_000;
 const REASON = { reason: 'Joined the team.' };
 
 let newcomerCount = 0;

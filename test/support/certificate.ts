@@ -1,4 +1,5 @@
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
+import { DAY_MS } from '../../src/core/clock.js';
 
 /** A self-signed certificate and its key, in PEM. */
 export interface Certificate {
@@ -25,7 +26,6 @@ const time = (at: Date) => der(0x18, Buffer.from(at.toISOString().replaceAll(/[-
 const ECDSA_WITH_SHA256 = sequence(oid('2a8648ce3d040302'));
 const COMMON_NAME = oid('550403');
 const SUBJECT_ALT_NAME = '551d11';
-const DAY_MS = 86_400_000;
 
 const nameOf = (name: string) => sequence(der(0x31, sequence(COMMON_NAME, der(0x0c, Buffer.from(name)))));
 

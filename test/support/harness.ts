@@ -34,6 +34,9 @@ import { MAX_WAIT_MS } from './until.js';
 
 export const AUDIT_CONTEXT = { actor: 'test', reason: 'a test' };
 
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+
 /** The time at which a `FakeClock` starts. */
 export const NOW = '2026-11-20T13:00:00Z';
 

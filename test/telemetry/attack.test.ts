@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { TELEMETRY_NAMES } from '../../src/telemetry/telemetry.fields.js';
 import { RetentionService } from '../../src/retention/retention.service.js';
-import { Service } from '../support/harness.js';
+import { Service, MINUTE_MS } from '../support/harness.js';
 import {
   linkRowsOfOneMachine,
   linkActivationsToRows,
@@ -42,8 +42,6 @@ const IMPROBABLE_ROW_PAIRS = 19;
  * with a probability of less than 2·e^(-2·60²/300), which is less than 1 in 10,000,000,000.
  */
 const IMPROBABLE_HALF_SCORE = 60;
-
-const MINUTE_MS = 60_000;
 
 /** A store of activations and telemetry: the service or the control. The values of a row are the client and the heartbeat. */
 interface Store {
