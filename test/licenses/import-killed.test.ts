@@ -10,10 +10,10 @@ import { Service } from '../support/harness.js';
 import { importFromBench } from '../support/import-from-bench.js';
 import { OpenTransaction } from '../support/open-transaction.js';
 import { CLI, Terminal } from '../support/processes/cli-harness.js';
+import { printedSeed } from '../support/seed.js';
 
 // MOORING_SEED=… repeats the files; the moments of the kills vary.
-const seed = Number(process.env['MOORING_SEED'] ?? randomInt(2 ** 31));
-console.info(`MOORING_SEED=${seed}`);
+const seed = printedSeed();
 
 /** Two and a half batches. */
 const ROWS = 5_000;

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { truncateSync, writeFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
@@ -12,10 +11,9 @@ import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { OpenTransaction } from '../support/open-transaction.js';
 import { everyRow } from '../support/tables.js';
 import { until } from '../support/until.js';
+import { printedSeed } from '../support/seed.js';
 
-// MOORING_SEED=… repeats a run.
-const seed = Number(process.env['MOORING_SEED'] ?? randomInt(2 ** 32));
-console.info(`MOORING_SEED=${seed}`);
+const seed = printedSeed();
 
 /** The commands run beside a running service, with the database and the data directory of this service. */
 const service = await Service.start();

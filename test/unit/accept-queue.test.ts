@@ -1,11 +1,9 @@
-import { randomInt } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { AcceptQueue } from '../../src/http/limits/accept-queue.js';
 import { Random } from '../client/random.js';
+import { printedSeed } from '../support/seed.js';
 
-// MOORING_SEED=… repeats a run.
-const SEED = Number(process.env['MOORING_SEED'] ?? randomInt(2 ** 31));
-console.info(`MOORING_SEED=${SEED}`);
+const SEED = printedSeed();
 
 /** A queue whose turns and clock the test controls. */
 function createQueue() {

@@ -1,11 +1,9 @@
-import { randomInt } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { Admission } from '../../src/http/limits/admission.js';
 import { Random } from '../client/random.js';
+import { printedSeed } from '../support/seed.js';
 
-// MOORING_SEED=… repeats a run.
-const SEED = Number(process.env['MOORING_SEED'] ?? randomInt(2 ** 31));
-console.info(`MOORING_SEED=${SEED}`);
+const SEED = printedSeed();
 
 /**
  * Arguments of `Admission`: the first is true for a heartbeat and false for a request for which a person waits, the second is

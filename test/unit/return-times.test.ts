@@ -1,12 +1,10 @@
-import { randomInt } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { retryHeartbeatMs } from '../../client/src/schedule.js';
 import { ReturnTimes } from '../../src/http/limits/return-times.js';
 import { Random } from '../client/random.js';
+import { printedSeed } from '../support/seed.js';
 
-// MOORING_SEED=… repeats a run.
-const SEED = Number(process.env['MOORING_SEED'] ?? randomInt(2 ** 31));
-console.info(`MOORING_SEED=${SEED}`);
+const SEED = printedSeed();
 
 const MINUTE_SECONDS = 60;
 const HOUR_SECONDS = 60 * MINUTE_SECONDS;
