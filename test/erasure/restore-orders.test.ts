@@ -22,7 +22,7 @@ import {
   sell,
   waitForSentMails,
   waitUntilCarriedOut,
-  waitUntilIdle,
+  waitForJobs,
 } from './harness.js';
 import {
   AUDIT_CONTEXT,
@@ -71,7 +71,7 @@ async function start({ url }: { url: string }): Promise<Service> {
 
 /** Makes a backup of the original and restores it. */
 async function backup(): Promise<TestDatabase> {
-  await waitUntilIdle(service);
+  await waitForJobs(service);
   return restoreDumpOf(service.databaseUrl);
 }
 
@@ -82,7 +82,7 @@ async function backupThenHandOver(licenses: readonly { id: string; email: string
   for (const { id } of licenses) await service.setLicense(id, { email: BOB });
   clock.advance(HOUR_MS);
   for (const { email } of licenses) await erase(service, email);
-  await waitUntilIdle(service);
+  await waitForJobs(service);
   return restored;
 }
 
@@ -172,7 +172,7 @@ describe('a license that got another holder after the backup and whose former ho
     const restored = await backup();
     await service.setLicense(id, { email: BOB });
     await erase(service, ADA);
-    await waitUntilIdle(service);
+    await waitForJobs(service);
     const old = readFileSync(file, 'utf8').replaceAll(/^(at|database|address) .*\n/gm, '');
     writeFileSync(file, old);
     const copy = await start(restored);
@@ -187,7 +187,7 @@ describe('an erased person who gets licenses again', () => {
     const restored = await backup();
     clock.advance(HOUR_MS);
     await erase(service, ADA);
-    await waitUntilIdle(service);
+    await waitForJobs(service);
     for (const open of [() => service, () => start(restored)]) {
       clock.advance(HOUR_MS);
       const instance = await open();
@@ -216,7 +216,7 @@ describe('an erased person who gets licenses again', () => {
     await erase(service, ADA);
     clock.advance(HOUR_MS);
     const again = await sell(service, ADA, 'again');
-    await waitUntilIdle(service);
+    await waitForJobs(service);
     await service.sql('delete from erasure_request');
     await repeatErasures(service);
     expect(await emailOf(service, again)).toBe(ADA);
@@ -245,11 +245,11 @@ describe('if a clock was ahead by a year when data was stored,', () => {
       const { json } = await service.activate(license, 'active', { hostname_hint: 'Kanari Studio' });
       tokens.push(json.token);
     }
-    await waitUntilIdle(service);
+    await waitForJobs(service);
     const restored = await backup();
     clock.advance(HOUR_MS);
     for (const { email } of licenses) await erase(service, email);
-    await waitUntilIdle(service);
+    await waitForJobs(service);
     const copy = await start(restored);
     await waitForSentMails(copy);
     expect(await leaks(copy)).toEqual([]);
@@ -280,11 +280,11 @@ describe('if a clock was ahead by a year when data was stored,', () => {
       await copy.sql('insert into mail_recipient values ($1, $2, $3)', recipient);
       await erasuresOf(copy).request(UMA);
     });
-    await waitUntilIdle(copy);
+    await waitForJobs(copy);
     for (const email of [ADA, EVE, IVY, UMA]) await erase(service, email);
-    await waitUntilIdle(service);
+    await waitForJobs(service);
     await repeatErasures(copy);
-    await waitUntilIdle(copy);
+    await waitForJobs(copy);
     expect(await leaks(copy)).toEqual([]);
   });
 });
@@ -419,7 +419,7 @@ describe('if a restored copy shares the tombstone file,', () => {
     clock.advance(HOUR_MS);
     await erasuresOf(service).run(id);
     await erasuresOf(copy).cancel(id);
-    await waitUntilIdle(service);
+    await waitForJobs(service);
     await repeatErasures(restored);
     // Waits until the receipt of the repeated erasure is sent.
     await waitForSentMails(restored);
@@ -437,7 +437,7 @@ test('an erasure and a cancellation after a failover are repeated in a backup fr
   const promoted = await start(await backup());
   await erasuresOf(promoted).cancel(id);
   await erase(promoted, ADA);
-  await waitUntilIdle(promoted);
+  await waitForJobs(promoted);
   clock.advance(HOUR_MS);
   const copy = await start(restored);
   expect([await emailOf(copy, ada.id), await emailOf(copy, bob.license_id)]).toEqual([null, BOB]);
@@ -450,7 +450,7 @@ test('erasures are repeated in a backup whose table database_identity is empty',
   const restored = await backup();
   clock.advance(HOUR_MS);
   await erase(service, ADA);
-  await waitUntilIdle(service);
+  await waitForJobs(service);
   clock.advance(HOUR_MS);
   await query(restored.url, 'delete from database_identity');
   const copy = await start(restored);

@@ -5,7 +5,7 @@ import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
 import { restoreDumpOf } from '../support/databases/dumped.js';
-import { clear, erase, repeatErasures, waitForJobs, waitUntilIdle } from './harness.js';
+import { clear, erase, repeatErasures, waitForJobs } from './harness.js';
 import { FakeClock, Service, type TestDatabase } from '../support/harness.js';
 import { formsOfText, LeakSearch } from '../support/leak-search.js';
 import { Terminal } from '../support/processes/cli-harness.js';
@@ -55,7 +55,7 @@ async function startAgain(instance: Service): Promise<Service> {
 
 /** Makes a backup and restores it. */
 async function backup(instance = original): Promise<TestDatabase> {
-  await waitUntilIdle(instance);
+  await waitForJobs(instance);
   return restoreDumpOf(instance.databaseUrl);
 }
 

@@ -45,7 +45,7 @@ const isEquivalent = (a: Record<string, string>, b: Record<string, string>) =>
 
 test('a report that differs from the signed bytes is refused and changes no row', async () => {
   await report(service, paidReport('tx-0'));
-  await waitForMails(service.databaseUrl);
+  await waitForMails(service.database);
   const before = await comparableRows(service.database);
   await fc.assert(
     fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 3 }), async (changes) => {

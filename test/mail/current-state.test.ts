@@ -4,10 +4,10 @@ import { ReleaseService } from '../../src/releases/release.service.js';
 import { ReleaseDecisions } from '../../src/releases/release-decisions.js';
 import { ReleaseRequests } from '../../src/releases/release-requests.js';
 import { PurchasesService } from '../../src/purchases/purchases.service.js';
-import { waitUntilIdle } from '../erasure/harness.js';
 import { MailHarness } from './harness.js';
 import { AUDIT_CONTEXT } from '../support/harness.js';
 import { OpenTransaction } from '../support/open-transaction.js';
+import { until } from '../support/until.js';
 
 const harness = await MailHarness.start();
 await harness.holdRetries();
@@ -27,7 +27,8 @@ async function deliverAfter(
   for (const kind of await harness.waitingMails(about)) await harness.jobs.untilFailed(about, 1, kind);
   await meanwhile(about);
   // Waits until the mails about the change have failed too, so that `runWaitingJobs` makes them due as well.
-  await waitUntilIdle(harness.service);
+  const due = 'select 1 from graphile_worker.jobs where run_at <= now()';
+  await until(async () => (await harness.service.sql(due)).length === 0);
   harness.smtp.behave();
   await harness.runWaitingJobs();
   return about;

@@ -120,7 +120,7 @@ async function sendEvents(url: string): Promise<void> {
   await database.query('rollback');
   for (const status of ['paid', 'paid', 'disputed', 'dispute_won'])
     statuses.push(await send(eventOf(status)));
-  await waitForMails(databaseUrl);
+  await waitForMails(database);
   expect(statuses).toEqual([403, 422, 400, 413, 500, 503, 204, 204, 204, 204]);
 }
 

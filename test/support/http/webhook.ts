@@ -1,11 +1,11 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
 import { LicenseKeys } from '../../../src/keys/license-keys.js';
 import type { PurchaseState } from '../../../src/licenses/license.rules.js';
 import { call, type Answer, type Service } from '../harness.js';
+import { until } from '../until.js';
 
 /*
  * Sends reports as a payment processor does, and reads the mails that buyers receive. Reports are signed according to Standard
@@ -98,7 +98,7 @@ export interface Mail {
 
 /** Waits until all mails are sent. @returns the mails in the outbox */
 export async function mails(service: Service): Promise<Mail[]> {
-  await waitForMails(service.databaseUrl);
+  await waitForMails(service.database);
   const outbox = join(service.dataDir, 'outbox');
   const files = await readdir(outbox).catch(() => []);
   const texts = await Promise.all(files.map((file) => readFile(join(outbox, file), 'utf8')));
@@ -110,37 +110,20 @@ export async function mails(service: Service): Promise<Mail[]> {
   }));
 }
 
-// The queue does not notify of a completed job, so a trigger in the database of the test does.
-const NOTIFY_OF_JOBS = `
-  create or replace function notify_of_jobs() returns trigger language plpgsql as
-    $$ begin perform pg_notify('job', ''); return null; end $$;
-  create or replace trigger notify_of_jobs after update or delete on graphile_worker._private_jobs
-    for each statement execute function notify_of_jobs();
-  listen job`;
-
 /** Waits until the queue has sent all mails. @throws Error if a mail could not be sent */
-export async function waitForMails(databaseUrl: string): Promise<void> {
-  const client = new pg.Client(databaseUrl);
-  await client.connect();
-  try {
-    await client.query(NOTIFY_OF_JOBS);
-    for (;;) {
-      const notified = once(client, 'notification');
-      const { rows } = await client.query<{ last_error: string | null }>(
-        'select last_error from graphile_worker.jobs',
-      );
-      if (rows.length === 0) return;
-      const failed = rows.find(({ last_error }) => last_error !== null);
-      if (failed) throw new Error(`A mail could not be sent: ${failed.last_error}`);
-      await notified;
-    }
-  } finally {
-    await client.end();
-  }
+export async function waitForMails(database: pg.Pool | pg.Client): Promise<void> {
+  await until(async () => {
+    const { rows } = await database.query<{ last_error: string | null }>(
+      'select last_error from graphile_worker.jobs',
+    );
+    const failed = rows.find(({ last_error }) => last_error !== null);
+    if (failed) throw new Error(`A mail could not be sent: ${failed.last_error}`);
+    return rows.length === 0;
+  });
 }
 
 /** Waits until all mails are sent, and ends the service. */
 export async function end(service: Service): Promise<void> {
-  await waitForMails(service.databaseUrl);
+  await waitForMails(service.database);
   await service.close();
 }
