@@ -2,11 +2,11 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { expect } from '@jest/globals';
 import pg from 'pg';
-import { utcDay, type Clock } from '../../src/core/clock.js';
+import type { Clock } from '../../src/core/clock.js';
 import { Config } from '../../src/core/config.js';
-import { DatabaseUrl } from '../../src/database/data-source.js';
+import { DatabaseUrl, withMaintenanceConnection } from '../../src/database/data-source.js';
 import { RetentionService, type RetentionReport } from '../../src/retention/retention.service.js';
-import { partitionOf } from '../../src/telemetry/partitions.js';
+import { createPartitions } from '../../src/telemetry/partitions.js';
 import { createDatabase, FakeClock } from '../support/harness.js';
 import { afterThisFile } from '../support/of-this-file.js';
 
@@ -149,14 +149,11 @@ export class RetentionHarness {
    * @param days the number of rows by day
    */
   async store(days: Readonly<Record<string, number>>): Promise<void> {
-    const months = new Set(Object.keys(days).map((day) => day.slice(0, 7)));
-    const partitions = [...months].map((month) => {
-      const next = new Date(`${month}-01`);
-      next.setUTCMonth(next.getUTCMonth() + 1);
-      const bounds = `from ('${month}-01') to ('${utcDay(next)}')`;
-      return `create table if not exists ${partitionOf(month)} partition of telemetry for values ${bounds}`;
-    });
-    await this.sql(partitions.join(';'));
+    const times = Object.keys(days).map((day) => Date.parse(day));
+    const [first, last] = [new Date(Math.min(...times)), new Date(Math.max(...times))];
+    await withMaintenanceConnection(this.databaseUrl, (dataSource) =>
+      createPartitions(dataSource.createQueryRunner(), first, last),
+    );
     await this.sql(
       `insert into telemetry (id, received_on)
        select gen_random_uuid(), day::date from jsonb_each_text($1) each (day, rows), generate_series(1, rows::integer)`,
