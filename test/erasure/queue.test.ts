@@ -1,5 +1,5 @@
 import { beforeEach, expect, jest, test } from '@jest/globals';
-import { DAY_MS } from '../../src/core/clock.js';
+import { DAY_MS, type Clock } from '../../src/core/clock.js';
 import { ErasureService } from '../../src/erasure/erasure.service.js';
 import { findRequest, waitUntilCarriedOut, makeDue, waitForJobs } from './harness.js';
 import { until } from '../support/until.js';
@@ -50,6 +50,16 @@ async function runJobEarly(id: string): Promise<QueuedJob> {
   return (await findWaitingJob(id))!;
 }
 
+/** Runs a function while the clocks of the service and the database differ. @param work gets the mock of their comparison */
+async function whileClocksDiffer(work: (agrees: jest.Spied<Clock['agreesWith']>) => Promise<void>) {
+  const agrees = jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);
+  try {
+    await work(agrees);
+  } finally {
+    agrees.mockRestore();
+  }
+}
+
 test('a job that runs three days early erases nothing, and is enqueued again for its time', async () => {
   const { id } = await erasures.request(ADA);
   const job = await runJobEarly(id);
@@ -66,16 +76,13 @@ test('a job that runs three days early erases nothing, and is enqueued again for
 test('if the clocks differ, a job erases nothing and is enqueued again for a time within an hour, and it erases after they agree', async () => {
   const { id } = await erasures.request(ADA);
   service.clock.advance(3 * DAY_MS);
-  const agrees = jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);
-  try {
+  await whileClocksDiffer(async () => {
     const job = await runJobEarly(id);
     expect([await emailOf(), (await findRequest(service, id)).state]).toEqual([ADA, 'waiting']);
     expect(job.attempts).toBe(0);
     expect(job.hoursLeft).toBeGreaterThan(0);
     expect(job.hoursLeft).toBeLessThanOrEqual(1);
-  } finally {
-    agrees.mockRestore();
-  }
+  });
   await makeDue(service, 'erasure');
   await waitUntilCarriedOut(service, id);
   expect(await emailOf()).toBeNull();
@@ -108,17 +115,9 @@ test('a cancelled request has no job, even if its job runs during the cancellati
   expect(await emailOf()).toBe(ADA);
 });
 
-test('a request of staff makes the job of a holder’s waiting request due at once', async () => {
-  const { id } = await erasures.request(ADA);
-  await erasures.request(ADA, { actor: 'grace', reason: 'asked by letter' });
-  await waitUntilCarriedOut(service, id);
-  expect(await emailOf()).toBeNull();
-});
-
 test('while the clocks differ, a request of staff has a holder’s waiting request carried out, also if the holder repeats it', async () => {
   const { id } = await erasures.request(ADA);
-  const agrees = jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);
-  try {
+  await whileClocksDiffer(async (agrees) => {
     // The lock delays the erasure, so that the request still waits when the holder repeats it.
     await withTableLock(service, 'license', async () => {
       await erasures.request(ADA, AUDIT_CONTEXT);
@@ -126,9 +125,7 @@ test('while the clocks differ, a request of staff has a holder’s waiting reque
       await erasures.request(ADA);
     });
     await waitUntilCarriedOut(service, id);
-  } finally {
-    agrees.mockRestore();
-  }
+  });
   expect(await emailOf()).toBeNull();
 });
 
@@ -146,16 +143,13 @@ test('a request of staff through an instance whose clock is ahead has a holder�
 
 test('a request of staff stays due at once if the job of the holder’s request runs meanwhile and is enqueued again', async () => {
   const { id } = await erasures.request(ADA);
-  const agrees = jest.spyOn(service.clock, 'agreesWith').mockReturnValue(false);
-  try {
+  await whileClocksDiffer(async () => {
     await withTableLock(service, 'license', async () => {
       await erasures.request(ADA, AUDIT_CONTEXT);
       await erasures.runQueued(id, {});
     });
     await waitUntilCarriedOut(service, id);
-  } finally {
-    agrees.mockRestore();
-  }
+  });
   expect(await emailOf()).toBeNull();
 });
 
