@@ -16,8 +16,9 @@ async function countJobs(service: Service): Promise<() => Promise<number>> {
   return async () => (await service.sql('select from seen_job')).length;
 }
 
+const service = await Service.start({ environment: { MAIL_NEW_ACTIVATIONS: 'true' } });
+
 test('with MAIL_NEW_ACTIVATIONS=true each new activation is mailed once, and a repeated or refused one is not', async () => {
-  const service = await Service.start({ environment: { MAIL_NEW_ACTIVATIONS: 'true' } });
   const license = await service.issue({ email: 'ada@example.com', machines_allowed: 1 });
   const readJobCount = await countJobs(service);
   const activate = (machine: string) => service.activate(license, machine);
@@ -30,17 +31,14 @@ test('with MAIL_NEW_ACTIVATIONS=true each new activation is mailed once, and a r
     'An unnamed machine now uses your license for com.example.app',
   ]);
   expect(mails[0]!.text).toContain(`Activation id: ends in ${answers[0]!.json.activation.id.slice(-4)}\n`);
-  await service.close();
 });
 
 test('five concurrent requests for one machine create one activation and send one mail', async () => {
-  const service = await Service.start({ environment: { MAIL_NEW_ACTIVATIONS: 'true' } });
   const license = await service.issue({ email: 'race@example.com', machines_allowed: 1 });
   const answers = await Promise.all(Array.from({ length: 5 }, () => service.activate(license, 'one')));
   expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 200, 200, 200, 201]);
   await waitForJobs(service, TASK);
   expect((await outbox(service)).filter(({ to }) => to === 'race@example.com')).toHaveLength(1);
-  await service.close();
 });
 
 test('markup and headers in a label or in the name of the product stay text, and the mail links to the machine in the portal', async () => {
@@ -63,11 +61,10 @@ test('markup and headers in a label or in the name of the product stay text, and
 });
 
 test('by default a new activation is not mailed', async () => {
-  const service = await Service.start();
-  expect((await service.activate(await service.issue(), 'one')).status).toBe(201);
-  const jobs = await service.sql('select from graphile_worker.jobs where task_identifier = $1', [TASK]);
+  const byDefault = await Service.start();
+  expect((await byDefault.activate(await byDefault.issue(), 'one')).status).toBe(201);
+  const jobs = await byDefault.sql('select from graphile_worker.jobs where task_identifier = $1', [TASK]);
   expect(jobs).toEqual([]);
-  await waitForJobs(service, TASK);
-  expect(await outbox(service)).toEqual([]);
-  await service.close();
+  await waitForJobs(byDefault, TASK);
+  expect(await outbox(byDefault)).toEqual([]);
 });
