@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { renderSettingsFile } from '../../src/cli/settings-file.js';
 import { Terminal } from '../support/processes/cli-harness.js';
 import { PRODUCTION_SETTINGS } from '../support/production.js';
-import { readAsCompose, readAsSystemd, readByNode, readByShell } from '../support/settings-readers.js';
+import { readAsCompose, readAsSystemd, readByNode, readByShell } from './settings-readers.js';
 
 /** Each way in which an installation reads a settings file. */
 const READERS = {

@@ -7,12 +7,7 @@ import { READ_ACTIVATIONS } from '../../src/heartbeat/activation-reads.js';
 import { deriveLicenseKey } from '../../src/keys/license-key.js';
 import { LicensesService } from '../../src/licenses/licenses.service.js';
 import { AUDIT_CONTEXT, retryWhileUnavailable, Service, type Answer } from '../support/harness.js';
-import {
-  GROWING_TABLES,
-  AUDIT_EVENTS,
-  idOf,
-  insertManyLicenses,
-} from '../support/databases/many-licenses.js';
+import { GROWING_TABLES, AUDIT_EVENTS, idOf, insertManyLicenses } from './many-licenses.js';
 import { Browser } from '../license-portal/harness.js';
 import { signInStaff } from '../support-api/harness.js';
 

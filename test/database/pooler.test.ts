@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { ConfigError } from '../../src/core/config.js';
 import { migrateWhenReachable } from '../../src/database/open-database.js';
 import { createDatabase } from '../support/harness.js';
-import { Pooler, type ReuseOrder } from '../support/databases/pooler.js';
+import { Pooler, type ReuseOrder } from './pooler.js';
 import { query } from '../support/databases/replica-harness.js';
 import { listen } from '../support/listen.js';
 

@@ -14,7 +14,7 @@ import {
   type Buyer,
 } from './backup-drill.js';
 import { baseBackup, copyWal } from '../../bench/load/base-backup.js';
-import { Restored } from '../support/databases/restored.js';
+import { Restored } from './restored.js';
 import { erase } from '../erasure/harness.js';
 import { AUDIT_CONTEXT, FakeClock, Service } from '../support/harness.js';
 import { FragilePostgres, Load, type Timed } from '../support/databases/outage-harness.js';

@@ -7,7 +7,7 @@ import {
   type RecordedAnswer,
 } from './harness.js';
 import { expectGuarantees } from './guarantees.js';
-import { SmallDiskPostgres } from '../support/databases/small-disk-postgres.js';
+import { SmallDiskPostgres } from './small-disk-postgres.js';
 
 const postgres = await SmallDiskPostgres.start();
 const faulted = await FaultedService.start(postgres.url);

@@ -7,7 +7,7 @@ import { runs } from './fuzz.js';
 import { retryWhileUnavailable, machineId, Service, type Answer } from '../support/harness.js';
 import { documentedRoutes, fillPath } from '../support/http/openapi.js';
 import { publish } from '../manifest/publish.js';
-import { bodyPointer, valuesFor, type Known } from '../support/http/schema-values.js';
+import { bodyPointer, valuesFor, type Known } from './schema-values.js';
 import { ORIGIN } from '../support/http/cookie-client.js';
 import { PURCHASES_PATH, signatureHeaders, PURCHASE_SETTINGS } from '../support/http/webhook.js';
 import { comparableRows } from '../support/tables.js';

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { MARKER, ODD_REQUESTS, SMUGGLING_REQUESTS } from '../support/http/corpus.js';
+import { MARKER, ODD_REQUESTS, SMUGGLING_REQUESTS } from './corpus.js';
 import { runs } from '../fuzz/fuzz.js';
 import { Service } from '../support/harness.js';
 import { exchange, expectProblem, request, type RawAnswer } from '../support/http/raw-http.js';

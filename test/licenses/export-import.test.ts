@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { importExportFile } from '../../src/cli/licenses/export-import.js';
 import { Service } from '../support/harness.js';
 import { Terminal, type Run } from '../support/processes/cli-harness.js';
-import { GUMROAD, KEYGEN, LEMON_SQUEEZY, PADDLE } from '../support/exports-of-other-systems.js';
+import { GUMROAD, KEYGEN, LEMON_SQUEEZY, PADDLE } from './exports-of-other-systems.js';
 
 const service = await Service.start();
 const terminal = Terminal.beside(service);

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { generateKeyPairSync, hash, randomBytes, randomUUID, sign } from 'node:crypto';
 import { StaffService } from '../../src/staff/staff.service.js';
-import { androidKeyAttestation, selfAttestation } from '../support/http/attestations.js';
+import { androidKeyAttestation, selfAttestation } from './attestations.js';
 import { Authenticator, type Forgery, type NewCredential } from '../support/http/authenticator.js';
 import { outbox } from '../erasure/harness.js';
 import { until } from '../support/until.js';

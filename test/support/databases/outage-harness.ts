@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, connect, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { Transform } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import {
   startEmbeddedPostgres,
@@ -9,7 +10,6 @@ import {
 import { readPidFile } from '../../../src/database/embedded/pid-file.js';
 import { isPostmaster, until } from '../../../src/database/embedded/postgres-process.js';
 import { call, isConnectionLost, type Answer } from '../harness.js';
-import { createDelayStream } from '../delay-stream.js';
 import { everyProcess } from '../processes/processes.js';
 import { freePort } from '../processes/server-process.js';
 import { temporaryFolder } from '../folders.js';
@@ -161,6 +161,17 @@ export class TcpProxy {
   protected connectToTarget(): Socket {
     return connect(this.target, '127.0.0.1');
   }
+}
+
+/** Creates a stream that passes its chunks on in order, each after a delay that begins when the one before it was passed on. */
+function createDelayStream(readDelayMs: () => number): Transform {
+  return new Transform({
+    transform(chunk, _encoding, done) {
+      const delayMs = readDelayMs();
+      if (delayMs === 0) done(null, chunk);
+      else setTimeout(done, delayMs, null, chunk);
+    },
+  });
 }
 
 /** A response, with the name of the call and its duration. */

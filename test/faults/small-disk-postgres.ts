@@ -2,9 +2,9 @@ import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_pr
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { TcpProxy, processesOf } from './outage-harness.js';
-import { temporaryFolder } from '../folders.js';
-import { afterThisFile } from '../of-this-file.js';
+import { TcpProxy, processesOf } from '../support/databases/outage-harness.js';
+import { temporaryFolder } from '../support/folders.js';
+import { afterThisFile } from '../support/of-this-file.js';
 
 /** The size of the disk. A new cluster and its write-ahead log need about 60 MB. */
 const DISK_SIZE = '128m';

@@ -1,9 +1,9 @@
-// A PostgreSQL on a disk that can be filled. test/support/databases/small-disk-postgres.ts starts this process, in a mount
+// A PostgreSQL on a disk that can be filled. test/faults/small-disk-postgres.ts starts this process, in a mount
 // namespace if the system allows one, sends it the commands `start`, `fill` and `free`, and gets a reply when each is done.
 import { chmodSync, closeSync, cpSync, existsSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 // The build is imported, because nothing compiles the sources for this process.
-import { startEmbeddedPostgres } from '../../../dist/database/embedded/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../../dist/database/embedded/embedded-postgres.js';
 
 const directory = process.argv[2];
 const ballast = join(directory, 'ballast');

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { fillWithoutIndexes } from '../../../bench/load/fill-without-indexes.js';
+import { fillWithoutIndexes } from '../../bench/load/fill-without-indexes.js';
 
 /** So many that a full scan reads about a hundred times the pages that a statement may read for a row (`growth.test.ts`). */
 const LICENSES = 400_000;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { anyText } from '../any-text.js';
-import { follow, openapi, escapePointerToken } from './openapi.js';
+import { anyText } from '../support/any-text.js';
+import { follow, openapi, escapePointerToken } from '../support/http/openapi.js';
 
 /*
  * Valid, nearly valid and invalid values for the schemas of docs/openapi.yaml. If the test knows genuine values of a member (a

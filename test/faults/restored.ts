@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { endPostmaster, launch, serverSettings } from '../../../src/database/embedded/postgres-process.js';
-import { temporaryFolder } from '../folders.js';
-import { copyCluster } from './own-postgres.js';
+import { endPostmaster, launch, serverSettings } from '../../src/database/embedded/postgres-process.js';
+import { temporaryFolder } from '../support/folders.js';
+import { copyCluster } from '../support/databases/own-postgres.js';
 
 /** A PostgreSQL server in a new directory that is restored from a copy of a backup. */
 export class Restored {

@@ -1,6 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { der, extension, sequence, signCertificate } from '../certificate.js';
-import { cborBytes, cborMapHead, cborText, type Attestation, type NewCredential } from './authenticator.js';
+import { der, extension, sequence, signCertificate } from '../support/certificate.js';
+import {
+  cborBytes,
+  cborMapHead,
+  cborText,
+  type Attestation,
+  type NewCredential,
+} from '../support/http/authenticator.js';
 
 /** ES256 (-7) in CBOR. */
 const ES256 = Buffer.from([0x26]);

@@ -1,6 +1,6 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { listen } from '../listen.js';
-import { afterThisFile } from '../of-this-file.js';
+import { listen } from '../support/listen.js';
+import { afterThisFile } from '../support/of-this-file.js';
 
 /** Which of the free connections to PostgreSQL executes a statement: the one that was used most or least recently. */
 export type ReuseOrder = 'most recently' | 'least recently';
