@@ -5,6 +5,7 @@ import { expectTitle, headline, openByKey } from './portal-browser.js';
 import { endRoute, holdNextAnswer } from './routes.js';
 import { activateMachine, expectFocus, expectAnnounced, expectText, tabTo } from './steps.js';
 import { startForBrowser } from './service.js';
+import { NOW } from '../support/harness.js';
 
 const { service, origin, browser } = await startForBrowser();
 const license = await service.issue();
@@ -94,7 +95,7 @@ test('"I lost my key": a mailed code, pasted with a dash, is sent when its eight
   expect((await email(page).boundingBox())!).toMatchObject({ x, width });
   await browser.expectAccessibleLayout(page);
   const mailed = await codeAfter(service, license.email, () => press(page, 'Mail me a code'));
-  await expectText(page, `If we know ${license.email}, a code is on its way there.`);
+  await expectText(page.getByRole('main'), `If we know ${license.email}, a code is on its way there.`);
   await expectFocus(code(page));
   expect(await code(page).getAttribute('autocomplete')).toBe('one-time-code');
   // The field is as wide as eight digits.
@@ -111,6 +112,53 @@ test('"I lost my key": a mailed code, pasted with a dash, is sent when its eight
   await page.getByRole('button', { name: 'Send me the key' }).waitFor();
 });
 
+test('a reload while a mailed code is awaited, as by a telephone that had no memory for the page, keeps the form for the code', async () => {
+  const page = await open();
+  await press(page, 'I lost my key');
+  await expectFocus(email(page));
+  await email(page).fill(license.email);
+  const mailed = await codeAfter(service, license.email, () => press(page, 'Mail me a code'));
+  const sentence = `If we know ${license.email}, a code is on its way there.`;
+  for (let reloads = 0; reloads < 2; reloads += 1) {
+    await page.reload();
+    await expectText(page.getByRole('main'), sentence);
+  }
+  await code(page).fill(mailed);
+  await headline(page).waitFor();
+  // A person who signs out leaves neither the form nor the address to the next one.
+  await press(page, 'Sign out');
+  await key(page).waitFor();
+  expect(await email(page).inputValue()).toBe('');
+  await page.reload();
+  await key(page).waitFor();
+});
+
+test('after a reload the form for a code is not shown once the code has expired, nor after the choice of another way to sign in', async () => {
+  const page = await open();
+  const askForCode = async () => {
+    await press(page, 'I lost my key');
+    await expectFocus(email(page));
+    await email(page).fill(license.email);
+    await press(page, 'Mail me a code');
+    await code(page).waitFor();
+  };
+  await askForCode();
+  await browser.setTime(page, Date.parse(NOW) + 10 * 60_000);
+  await page.reload();
+  // Another code can be requested for the same address.
+  await page.getByRole('button', { name: 'Mail me a code' }).waitFor();
+  expect(await email(page).inputValue()).toBe(license.email);
+  for (const other of ['I have my key', 'Use another address']) {
+    await page.goto('/portal/');
+    await key(page).waitFor();
+    await askForCode();
+    await press(page, other);
+    await expectFocus(email(page));
+    await page.reload();
+    await key(page).waitFor();
+  }
+});
+
 test('an address without a license gets the same response as one with a license, and can be changed', async () => {
   const page = await open();
   await press(page, 'I lost my key');
@@ -118,7 +166,7 @@ test('an address without a license gets the same response as one with a license,
   await expectFocus(email(page));
   await email(page).fill('unknown@example.com');
   await press(page, 'Mail me a code');
-  await expectText(page, 'If we know unknown@example.com');
+  await expectText(page.getByRole('main'), 'If we know unknown@example.com');
   await press(page, 'Use another address');
   await expectFocus(email(page));
   expect(await email(page).inputValue()).toBe('unknown@example.com');
@@ -146,7 +194,7 @@ test('the page names the address of a mailed code with its domain in Unicode, wh
   await expectFocus(email(page));
   await email(page).pressSequentially('ada@bücher.example');
   await press(page, 'Mail me a code');
-  await expectText(page, 'If we know ada@bücher.example, a code is on its way there.');
+  await expectText(page.getByRole('main'), 'If we know ada@bücher.example, a code is on its way there.');
 });
 
 test('while a code is requested, its address cannot be changed, so the page names the address to which the code is mailed', async () => {
@@ -161,7 +209,7 @@ test('while a code is requested, its address cannot be changed, so the page name
   await email(page).press('x');
   expect(await email(page).inputValue()).toBe('ada@example.com');
   await answer();
-  await expectText(page, 'If we know ada@example.com, a code is on its way there.');
+  await expectText(page.getByRole('main'), 'If we know ada@example.com, a code is on its way there.');
 });
 
 test('after a sign-out by keyboard the page shows no data of the holder, also after a reload', async () => {

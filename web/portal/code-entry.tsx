@@ -10,6 +10,7 @@ import { Notice } from '../shared/notices/notice.js';
 import { fill, UntrustedText } from '../shared/texts/text.js';
 import { toast } from '../shared/notices/toast.js';
 import { explain, wrongMembers } from './explain.js';
+import { kept } from './kept-form.js';
 import { messages } from './messages.js';
 
 interface Props {
@@ -18,6 +19,11 @@ interface Props {
   /** The text above the field, which says that a code was mailed to `{email}`. */
   readonly lead?: string;
   readonly submit: string;
+  /**
+   * The typed address. If it is given, the form is shown again after a reload: a person reads the mail in another application,
+   * and a telephone then may have no memory for this page.
+   */
+  readonly keptEmail?: string;
   /** Mails another code. */
   readonly mail: () => Promise<unknown>;
   readonly signIn: (code: string) => Promise<unknown>;
@@ -28,11 +34,15 @@ interface Props {
   readonly onFilled?: (isFilled: boolean) => void;
 }
 
+/** How long a mailed code is valid. */
+const CODE_LIFETIME_MS = 10 * 60_000;
+
 /** A form that signs in with a mailed code. */
 export function CodeEntry({
   sentTo,
   lead = messages.signIn.codeMailed,
   submit,
+  keptEmail,
   mail,
   signIn,
   onSignedIn,
@@ -65,14 +75,22 @@ export function CodeEntry({
       await onSignedIn();
     });
   };
+  const keep = (until = Date.now() + CODE_LIFETIME_MS) =>
+    keptEmail && history.replaceState({ email: keptEmail, sent_to: sentTo, until }, '');
   const mailAnotherCode = () =>
     run(async () => {
       await mail();
+      keep();
       isSignedIn.current = false;
       setCode('');
       focusSoon(form.current!, 'input');
       toast(messages.signIn.otherCodeMailed);
     });
+  useEffect(() => {
+    // After a reload, the code is as old as before.
+    keep(kept.sent_to === sentTo ? kept.until : undefined);
+    return () => void (keptEmail && history.replaceState(null, ''));
+  }, []);
   useEffect(() => {
     // The last digit submits the code.
     if (digits !== null) void submitCode();

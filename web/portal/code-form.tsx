@@ -8,6 +8,7 @@ import { CodeEntry } from './code-entry.js';
 import { EmailField, emailError, type FieldError } from './email-field.js';
 import { explain, wrongMembers } from './explain.js';
 import type { FormProps } from './form-props.js';
+import { kept } from './kept-form.js';
 import { mailCode, signInByCode } from './portal-api.js';
 import { messages } from './messages.js';
 
@@ -16,7 +17,10 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
   const container = useRef<HTMLDivElement>(null);
   const form = useRef<HTMLFormElement>(null);
   // The address in the response, to which a code was mailed: the browser may have converted the domain of the typed one to ASCII.
-  const [sentTo, setSentTo] = useState<string>();
+  // After a reload, the form for the code is shown again until the code expires.
+  const [sentTo, setSentTo] = useState(
+    kept.email === email.trim() && kept.until! > Date.now() ? kept.sent_to : undefined,
+  );
   const [fieldError, setFieldError] = useState<FieldError>();
   const showError = (newError: FieldError | undefined) => {
     setFieldError(newError);
@@ -46,6 +50,7 @@ export function CodeForm({ email, onEmail, onSignedIn, lead, extra }: FormProps)
         <CodeEntry
           sentTo={sentTo}
           submit={messages.signIn.signIn}
+          keptEmail={address}
           mail={() => mailCode({ email: address })}
           signIn={(code) => signInByCode({ email: address, code })}
           onSignedIn={onSignedIn}

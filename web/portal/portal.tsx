@@ -19,7 +19,7 @@ import type { HolderSession } from './session.js';
 import { SignIn } from './sign-in.js';
 import { Header, Footer } from './frame.js';
 import { forgetForm, kept } from './kept-form.js';
-import { loadOnDemand, onDemand } from './load-on-demand.js';
+import { loadOnDemand, onDemand, preload } from './load-on-demand.js';
 import { elementToFocus } from './this-machine.js';
 import { messages } from './messages.js';
 
@@ -67,6 +67,8 @@ export function Portal() {
   const load = async (fallback?: string) => {
     setStage('waiting');
     const next = await readHolder().catch(failedStage);
+    // The form for a code that was mailed before a reload is in this file. Without it, the sign-in begins again.
+    if (kept.until) await preload();
     // Read again, because the `date` of the answer corrects the clock by which `releaseHint` decides whether the hint is too old.
     setHint(releaseHint());
     // The holder may have signed out meanwhile.
@@ -236,7 +238,12 @@ function SignedOutPage({ stage, hint, onRetry, onSignedIn, onOther }: SignedOutP
           {isToFreeAPlace ? (
             <SignInToFreeAPlace key={hint} hint={hint} onSignedIn={onSignedIn} onOther={onOther} />
           ) : (
-            <SignIn email={kept.email} licenseKey={kept.license_key} onSignedIn={onSignedIn} />
+            <SignIn
+              email={kept.email}
+              licenseKey={kept.license_key}
+              byCode={Boolean(kept.until && onDemand)}
+              onSignedIn={onSignedIn}
+            />
           )}
         </>
       )}
