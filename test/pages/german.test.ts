@@ -167,7 +167,7 @@ test('the page of a release link is in German, and shows a hostile product name 
   await expectTitle(page, `Alle Geräte Ihrer Lizenz sind in Verwendung · ${PRODUCT}`);
   const mail = () => button(page, 'Code per E-Mail senden').click();
   const code = await codeAfter(service, license.email, mail);
-  await expectGerman(page, page.getByText('Ein Code ist an'));
+  await expectGerman(page, page.getByRole('main').getByText('Ein Code ist an'));
   await page.getByLabel('Code', { exact: true }).fill(code);
   await expectGerman(page, page.getByText('Geben Sie das Gerät frei, das Sie nicht mehr verwenden.'));
   await page.locator('header').getByText(PRODUCT, { exact: true }).waitFor();

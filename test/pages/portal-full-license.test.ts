@@ -104,7 +104,7 @@ test('from a full license to a running application: four clicks and one code', a
     await page.getByText('Waiting for a free place: New Mac (version 3.2.0)', { exact: true }).waitFor();
     await browser.expectAccessibleLayout(page);
     const code = await codeAfter(service, license.email, () => click('Mail me a code'));
-    await expectText(page, `A code is on its way to ${license.email[0]}…@example.com.`);
+    await expectText(page.getByRole('main'), `A code is on its way to ${license.email[0]}…@example.com.`);
     await expectFocus(page.getByLabel('Code', { exact: true }));
     await page.keyboard.type(code);
     await headline(page).waitFor();

@@ -159,6 +159,22 @@ test('after a reload the form for a code is not shown once the code has expired,
   }
 });
 
+test('a further code removes the error of the typed one, and the page says where a code was mailed and which one works', async () => {
+  const page = await open();
+  await press(page, 'I lost my key');
+  await expectFocus(email(page));
+  await email(page).fill('unknown@example.com');
+  await press(page, 'Mail me a code');
+  await expectAnnounced(page, 'If we know unknown@example.com, a code is on its way there.');
+  await code(page).fill('1234');
+  await press(page, 'Sign in');
+  await expectText(page, 'The code has 8 digits.');
+  await press(page, 'Mail me another code');
+  await expectAnnounced(page, 'Another code is on its way. Only that one works.');
+  await page.getByText('The code has 8 digits.').waitFor({ state: 'detached' });
+  expect(await code(page).getAttribute('aria-invalid')).toBeNull();
+});
+
 test('an address without a license gets the same response as one with a license, and can be changed', async () => {
   const page = await open();
   await press(page, 'I lost my key');

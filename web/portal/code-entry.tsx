@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { readSignInCode } from '../../src/keys/typed-text.js';
 import { useAction } from '../shared/forms/action.js';
-import { focusFirstError, focusSoon } from '../shared/notices/announcer.js';
+import { announce, focusFirstError, focusSoon } from '../shared/notices/announcer.js';
 import { Button } from '../shared/forms/button.js';
 import { Field } from '../shared/forms/field.js';
 import { Form } from '../shared/forms/form.js';
@@ -81,6 +81,7 @@ export function CodeEntry({
     run(async () => {
       await mail();
       keep();
+      setIsWrong(false);
       isSignedIn.current = false;
       setCode('');
       focusSoon(form.current!, 'input');
@@ -89,6 +90,8 @@ export function CodeEntry({
   useEffect(() => {
     // After a reload, the code is as old as before.
     keep(kept.sent_to === sentTo ? kept.until : undefined);
+    // Screen readers would not announce the text, because it appears together with its element.
+    announce(form.current!.querySelector('p')!.textContent);
     return () => void (keptEmail && history.replaceState(null, ''));
   }, []);
   useEffect(() => {
@@ -97,7 +100,7 @@ export function CodeEntry({
   }, [digits]);
   return (
     <Form formRef={form} busy={busy} onSubmit={submitCode}>
-      <p role="status">{fill(lead, { email: <UntrustedText text={sentTo} /> })}</p>
+      <p>{fill(lead, { email: <UntrustedText text={sentTo} /> })}</p>
       <Field
         label={messages.signIn.code}
         name="code"
