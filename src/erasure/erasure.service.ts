@@ -7,6 +7,7 @@ import { Config } from '../core/config.js';
 import { DatabaseUrl, withMaintenanceConnection } from '../database/data-source.js';
 import { isTimeCertain, TimeUncertain, databaseTime } from '../database/database-clock.js';
 import { execute, queryIds, queryOne, queryRow, queryRows, type SqlConnection } from '../database/sql.js';
+import { MAX_LISTED_REQUESTS } from '../fields/max-listed-requests.js';
 import { problem } from '../http/problems/problem.js';
 import type { Erasure } from '../http/responses/api-types.js';
 import { addJob } from '../mail/jobs.js';
@@ -232,11 +233,11 @@ export class ErasureService {
   }
 
   /**
-   * Lists at most 500 requests: waiting requests by the day of receipt, the oldest first, then finished and cancelled requests, the
-   * newest first.
+   * Lists at most `MAX_LISTED_REQUESTS`: waiting requests by the day of receipt, the oldest first, then finished and cancelled
+   * requests, the newest first.
    */
   async list(): Promise<Erasure[]> {
-    const order = `order by ${IS_WAITING} desc, case when ${IS_WAITING} then received_on end, id desc limit 500`;
+    const order = `order by ${IS_WAITING} desc, case when ${IS_WAITING} then received_on end, id desc limit ${MAX_LISTED_REQUESTS}`;
     const rows = await queryRows<ErasureRow>(this.dataSource, `${SELECT_ERASURES} ${order}`);
     return rows.map((row) => toErasureView(row, this.clock.now()));
   }

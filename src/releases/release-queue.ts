@@ -3,14 +3,13 @@ import { toActivationView } from '../activation/license-overview.js';
 import type { Activation } from '../activation/activation.entity.js';
 import { rfc3339, type RowOf } from '../core/clock.js';
 import { queryRows } from '../database/sql.js';
+import { MAX_LISTED_REQUESTS } from '../fields/max-listed-requests.js';
 import type { WaitingReleaseRequest } from '../http/responses/api-types.js';
 
 type Row = Omit<RowOf<WaitingReleaseRequest, 'asked_at'>, 'activation'> &
   Pick<Activation, 'hostname_hint' | 'app_version' | 'activated_at' | 'ended_at' | 'ended_reason'> & {
     readonly activation_id: string;
   };
-
-const RELEASE_QUEUE_LIMIT = 500;
 
 // Omits requests for activations that have ended meanwhile.
 const WAITING_REQUESTS = `
@@ -21,9 +20,9 @@ const WAITING_REQUESTS = `
        (select count(*) from activation where license_id = l.id and ended_at is null))
      from license l where l.id = a.license_id) as license
   from release_request r join activation a on a.id = r.activation_id
-  where r.decided_at is null and a.ended_at is null order by r.asked_at, r.id limit ${RELEASE_QUEUE_LIMIT}`;
+  where r.decided_at is null and a.ended_at is null order by r.asked_at, r.id limit ${MAX_LISTED_REQUESTS}`;
 
-/** Finds the requests that wait for a decision, oldest first, at most `RELEASE_QUEUE_LIMIT`. */
+/** Finds the requests that wait for a decision, oldest first, at most `MAX_LISTED_REQUESTS`. */
 export async function findWaitingRequests(dataSource: DataSource): Promise<WaitingReleaseRequest[]> {
   const rows = await queryRows<Row>(dataSource, WAITING_REQUESTS);
   return rows.map(({ id, asked_at, reason, language, license, activation_id, ...activation }) => ({

@@ -174,6 +174,35 @@ test('going back from a license leads to the row that opened it: in the queue, t
   }
 });
 
+test('a queue that is longer than its list says so, and going back from a row beyond the first 50 leads to this row', async () => {
+  const { license_id } = await service.issue({ email: 'long@example.com', machines_allowed: 501 });
+  await service.sql(
+    `with machine as (
+       insert into activation (id, license_id, machine_id, hostname_hint, app_version, activated_at)
+       select gen_random_uuid(), $1, decode(lpad(to_hex(n), 64, '0'), 'hex'), 'Mac ' || n, '3.2.0', '2026-11-01'
+       from generate_series(1, 501) n returning id, hostname_hint)
+     insert into release_request (id, activation_id, asked_at)
+     select gen_random_uuid(), id, timestamptz '2026-11-02' + substr(hostname_hint, 5)::integer * interval '1 second' from machine`,
+    [license_id],
+  );
+  const page = await openAs(browser, origin, service, 'support', '#requests');
+  await page.getByRole('table', { name: 'The 500 oldest requests; newer ones wait too' }).waitFor();
+  await button(page, 'Show all 500').click();
+  await row(page, 'Mac 60').getByRole('link').click();
+  await title(page, /^License ending in/).waitFor();
+  await page.goBack();
+  await expectFocus(row(page, 'Mac 60'));
+});
+
+test('more ended erasure requests than are listed are called the newest ones', async () => {
+  await service.sql(
+    `insert into erasure_request (id, asked_by, received_on, runs_at, cancelled_at)
+     select gen_random_uuid(), 'holder', '2026-11-01', '2026-11-04', '2026-11-02' from generate_series(1, 501)`,
+  );
+  const page = await openAs(browser, origin, service, 'support', '#erasures');
+  await expectText(page, 'The 500 newest ended ones');
+});
+
 test('a page that gets no input stops polling, so that the session can end, and a page whose session has ended does too', async () => {
   const page = await browser.openPage(origin);
   // The test calls the timer of the page. If it advanced all timers, the timeouts of requests would run out.

@@ -70,9 +70,14 @@ function noteLeftRow({ target, currentTarget }: MouseEvent & { readonly currentT
   if ((target as Element).closest('a')) history.replaceState({ row: currentTarget.id }, '');
 }
 
+const leftRow = () => ((history.state ?? {}) as { readonly row?: string }).row;
+
+/** Whether going back led to this entry of the history, and it was left from the row with this id. */
+export const wasLeftFrom = (id: string) => rowId(id) === leftRow();
+
 /** Moves the focus to the noted row, once, unless a control is in use already. */
 function returnToLeftRow(): void {
-  const { row } = (history.state ?? {}) as { readonly row?: string };
+  const row = leftRow();
   if (row === undefined || !document.activeElement?.matches('h1, body')) return;
   moveFocus(document.getElementById(row));
   history.replaceState(null, '');

@@ -7,9 +7,14 @@ import { messages } from '../messages.js';
 /**
  * Limits a table to its first rows, because hundreds of rows are slow to render. @returns the rows to show, and a button that
  * shows all, to be rendered directly after the table
+ * @param isNeeded whether a row has to be shown from the beginning; then all are
  */
-export function useFirstRows<Row>(rows: readonly Row[], limit: number) {
-  const [isAllShown, setIsAllShown] = useState(false);
+export function useFirstRows<Row>(
+  rows: readonly Row[],
+  limit: number,
+  isNeeded: (row: Row) => boolean = () => false,
+) {
+  const [isAllShown, setIsAllShown] = useState(() => rows.slice(limit).some(isNeeded));
   const buttonBox = useRef<HTMLDivElement>(null);
   function showAll() {
     const table = buttonBox.current!.previousElementSibling!;

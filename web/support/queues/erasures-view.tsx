@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
+import { MAX_LISTED_REQUESTS } from '../../../src/fields/max-listed-requests.js';
 import { Button } from '../../shared/forms/button.js';
-import { plural, formatUtcDay } from '../../shared/dates/dates.js';
+import { formatNumber, plural, formatUtcDay } from '../../shared/dates/dates.js';
 import { ExactTime } from '../../shared/dates/exact-time.js';
 import { RelativeTime } from '../parts/relative-time.js';
 import { t, UntrustedText } from '../../shared/texts/text.js';
@@ -160,7 +161,11 @@ function ErasureTables({ erasures, columns, keyboardHint, justEndedId }: Erasure
       )}
       {ended.length > 0 && (
         <details open={justEndedId !== undefined}>
-          <summary>{plural(ended.length, texts.endedTitle)}</summary>
+          <summary>
+            {erasures.length < MAX_LISTED_REQUESTS
+              ? plural(ended.length, texts.endedTitle)
+              : t(texts.endedTitleAtLimit, { count: formatNumber(ended.length) })}
+          </summary>
           <div class="flow">
             <Table
               caption={texts.endedCaption}

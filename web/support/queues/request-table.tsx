@@ -3,7 +3,7 @@ import { plural } from '../../shared/dates/dates.js';
 import { RelativeTime } from '../parts/relative-time.js';
 import { t, UntrustedText } from '../../shared/texts/text.js';
 import { machineNames, MachineWithDetails } from '../parts/machine.js';
-import { Table, type Column } from '../parts/table.js';
+import { Table, wasLeftFrom, type Column } from '../parts/table.js';
 import { useFirstRows } from '../parts/use-first-rows.js';
 import type { Activation, ReleaseRequestLine } from '../../../src/http/responses/api-types.js';
 import type { Decision } from '../types.js';
@@ -24,6 +24,7 @@ export type RequestWithActivation = Pick<ReleaseRequestLine, 'id' | 'asked_at' |
 
 interface Props<Row extends RequestWithActivation> {
   readonly rows: readonly Row[];
+  readonly caption?: string;
   /** Columns with the holder and the license, if the rows belong to several licenses. */
   readonly licenseColumns?: readonly Column<Row>[];
   readonly onDecide: (targets: readonly Target[], decision: Decision) => void;
@@ -31,10 +32,11 @@ interface Props<Row extends RequestWithActivation> {
 
 export function RequestTable<Row extends RequestWithActivation>({
   rows,
+  caption = plural(rows.length, texts.caption),
   licenseColumns = [],
   onDecide,
 }: Props<Row>) {
-  const { shown, showAllButton } = useFirstRows(rows, ROWS_SHOWN_AT_FIRST);
+  const { shown, showAllButton } = useFirstRows(rows, ROWS_SHOWN_AT_FIRST, ({ id }) => wasLeftFrom(id));
   const states = useRowStates();
   // The dialog shows the mails. They are loaded before it opens.
   useDecisionMails();
@@ -111,13 +113,7 @@ export function RequestTable<Row extends RequestWithActivation>({
           ]}
         />
       )}
-      <Table
-        caption={plural(rows.length, texts.caption)}
-        columns={columns}
-        rows={shown}
-        idOf={({ id }) => id}
-        hasRowShortcuts
-      />
+      <Table caption={caption} columns={columns} rows={shown} idOf={({ id }) => id} hasRowShortcuts />
       {showAllButton}
     </div>
   );

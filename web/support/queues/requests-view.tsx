@@ -1,6 +1,7 @@
 import type { ReleaseQueueAnswer, WaitingReleaseRequest } from '../../../src/http/responses/api-types.js';
 import { useState } from 'preact/hooks';
-import { formatNumber } from '../../shared/dates/dates.js';
+import { MAX_LISTED_REQUESTS } from '../../../src/fields/max-listed-requests.js';
+import { formatNumber, plural } from '../../shared/dates/dates.js';
 import { t } from '../../shared/texts/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { EmailAddress } from '../parts/email-address.js';
@@ -76,6 +77,7 @@ export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
             <>
               <RequestTable
                 rows={release_requests}
+                caption={captionOf(release_requests.length)}
                 licenseColumns={LICENSE_COLUMNS}
                 onDecide={(targets, decision) => setDeciding({ targets, decision })}
               />
@@ -94,3 +96,8 @@ export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
     </div>
   );
 }
+
+const captionOf = (count: number) =>
+  count < MAX_LISTED_REQUESTS
+    ? plural(count, texts.caption)
+    : t(texts.captionAtLimit, { count: formatNumber(count) });
