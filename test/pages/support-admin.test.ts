@@ -93,7 +93,7 @@ test('the page follows a change of its URL during its first render', async () =>
 
 test('the service view shows the manifests, the live version and the last retention runs', async () => {
   const page = await openAs(browser, origin, service, 'support', '#service');
-  await expectText(page, 'Nothing is published yet.');
+  await expectText(page, 'Nothing is published yet. Publish with the command line: mooring manifest publish');
   await publish(service, '3.2.0');
   await publish(service, '3.3.0', '2026-06-01T00:00:00Z');
   await focusWindow(page);

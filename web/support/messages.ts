@@ -774,7 +774,7 @@ export const messages = {
     liveLastDay: 'Its manifest expires in less than a day, on {time}.',
     liveOver: 'Its manifest expired on {time}: apps do not trust it any more.',
     renew: 'Renew it with the command line: {command}',
-    noneLive: 'Nothing is published yet.',
+    noneLive: 'Nothing is published yet. Publish with the command line: {command}',
     caption: 'Published manifests, newest first',
     sequence: 'Sequence',
     version: 'Version',

@@ -42,7 +42,11 @@ export function Manifests() {
       <Loaded load={load} loadingText={texts.manifestsWaiting}>
         {({ live, manifests }) => (
           <>
-            {live ? <LiveManifest {...live} /> : <p>{texts.noneLive}</p>}
+            {live ? (
+              <LiveManifest {...live} />
+            ) : (
+              <p>{fill(texts.noneLive, { command: <code class="mono">mooring manifest publish</code> })}</p>
+            )}
             {manifests.length > 0 && (
               <Table
                 caption={texts.caption}
