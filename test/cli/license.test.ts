@@ -32,6 +32,15 @@ describe('license rekey is refused in one sentence', () => {
   });
 });
 
+test('license issue says that the key is not mailed yet, and how it is mailed', async () => {
+  const { code, stdout } = await terminal.run(['license', 'issue', '--email', 'ada@example.com']);
+  const [, id] = /^License  (\S+)\nKey {6}MOOR_\S+\n/.exec(stdout)!;
+  expect([code, stdout.split('\n').at(-2)]).toEqual([
+    0,
+    `The key is not mailed yet: \`mooring license send-key ${id}\` mails it to the holder.`,
+  ]);
+});
+
 describe('license show takes a transaction id', () => {
   test.each([
     ['like an id of Stripe', 'pi_3QWErTyUiOp'],

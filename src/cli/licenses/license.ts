@@ -128,7 +128,12 @@ async function issue(options: IssueOptions, command: Command): Promise<void> {
   const { email, machines, expires, onExpiry } = options;
   const terms = { email, machines_allowed: machines, expires_at: expires, on_expiry: onExpiry };
   const issued = await withLicenses((licenses) => licenses.issue(terms, auditContextOf(command)));
-  print(command, issued, keyText(issued));
+  print(
+    command,
+    issued,
+    `${keyText(issued)}
+The key is not mailed yet: \`mooring license send-key ${issued.license_id}\` mails it to the holder.`,
+  );
 }
 
 async function show(argument: string | undefined, options: PageOptions, command: Command): Promise<void> {
