@@ -10,7 +10,7 @@ import { Notice } from '../shared/notices/notice.js';
 import { fill, UntrustedText } from '../shared/texts/text.js';
 import { toast } from '../shared/notices/toast.js';
 import { explain, wrongMembers } from './explain.js';
-import { kept } from './kept-form.js';
+import { forgetForm, kept } from './kept-form.js';
 import { messages } from './messages.js';
 
 interface Props {
@@ -89,10 +89,10 @@ export function CodeEntry({
     });
   useEffect(() => {
     // After a reload, the code is as old as before.
-    keep(kept.sent_to === sentTo ? kept.until : undefined);
+    keep(kept.until! > Date.now() ? kept.until : undefined);
     // Screen readers would not announce the text, because it appears together with its element.
     announce(form.current!.querySelector('p')!.textContent);
-    return () => void (keptEmail && history.replaceState(null, ''));
+    return () => void (keptEmail && forgetForm());
   }, []);
   useEffect(() => {
     // The last digit submits the code.

@@ -14,8 +14,11 @@ interface Kept {
 export let kept = (history.state ?? {}) as Kept;
 history.replaceState(null, '');
 
-/** After a sign-in, what was typed before it is not shown again. */
-export const forgetForm = () => (kept = {});
+/** After a sign-in or a sign-out, what was typed before it is not shown again. */
+export function forgetForm(): void {
+  kept = {};
+  history.replaceState(null, '');
+}
 
 /** Keeps what is in the fields now. */
 export function keepForm(): void {

@@ -130,6 +130,7 @@ export function Portal() {
     keepFocus();
   };
   const handleSignedOut = () => {
+    forgetForm();
     setSignInReason(null);
     show('signed-out', 'headline');
     toast(messages.session.signedOut);
