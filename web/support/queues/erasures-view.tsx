@@ -150,7 +150,11 @@ function ErasureTables({ erasures, columns, keyboardHint, justEndedId }: Erasure
       ) : (
         <>
           <Table
-            caption={plural(waiting.length, texts.caption)}
+            caption={
+              waiting.length < MAX_LISTED_REQUESTS
+                ? plural(waiting.length, texts.caption)
+                : t(texts.captionAtLimit, { count: formatNumber(waiting.length) })
+            }
             columns={columns}
             rows={waiting}
             idOf={idOf}
