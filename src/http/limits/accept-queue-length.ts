@@ -46,8 +46,8 @@ export function acceptQueueLength(port: number): () => number | undefined {
     const tables = files.map((file) => ({ file, lengths: readLengths(file) }));
     const lengths = tables.flatMap((table) => table.lengths);
     if (lengths.length === 0) return undefined;
-    // The clients are in the same table as the port. The other one can be without sockets: the kernel then searches the sockets of the
-    // whole machine, which takes milliseconds.
+    // The clients are in the same table as the port. The other one can be without sockets: the kernel then searches all sockets of
+    // the machine, which takes milliseconds.
     for (const table of tables) if (table.lengths.length === 0) closeSync(table.file);
     files = tables.filter((table) => table.lengths.length > 0).map((table) => table.file);
     return lengths.reduce((sum, length) => sum + length, 0) / lengths.length;
