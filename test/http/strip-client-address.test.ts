@@ -56,7 +56,7 @@ test.each(Object.keys(FORWARDING_HEADERS))(
 );
 
 test('only the headers that the service reads are kept, in their order', async () => {
-  const read = { 'accept-language': 'de', 'if-match': '"1"', 'webhook-id': 'msg_1' };
+  const read = { 'accept-language': 'de', 'idempotency-key': '"1"', 'webhook-id': 'msg_1' };
   await service.call('GET', '/health/live', undefined, { ...FORWARDING_HEADERS, ...UNREAD, ...read });
   const { headers, rawHeaders } = requests.at(-1)!;
   expect(headers).toMatchObject(read);

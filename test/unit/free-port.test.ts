@@ -40,6 +40,7 @@ test.each(['0', ' 0'])('PORT %j is replaced by the number of a free port', async
 test('PORT 0 stays 0 if HOST is no address of this machine, so that a sentence about HOST ends the start', async () => {
   // An address for documentation (RFC 5737).
   const environment = await withFreePort({ PORT: '0', HOST: '192.0.2.1' });
+  expect(environment['PORT']).toBe('0');
   expect(() => new Config(environment)).toThrow(/^Development mode runs on a loopback address alone/);
 });
 
