@@ -5,7 +5,7 @@ import { Clock } from '../../dist/core/clock.js';
 import { Config } from '../../dist/core/config.js';
 import { createApp } from '../../dist/http/create-app.js';
 import { AppLogger } from '../../dist/core/logger.js';
-import { BACKLOG } from '../../dist/http/limits/load-shedding.js';
+import { BACKLOG } from '../../dist/http/limits/load-limits.js';
 import { RetentionJob } from '../../dist/retention/retention.job.js';
 
 const HOUR_MS = 3_600_000;

@@ -9,7 +9,7 @@ import { printSentence } from '../core/journal.js';
 import { LibraryOutput } from '../core/library-output.js';
 import { errorFields, AppLogger } from '../core/logger.js';
 import { missingPagesRemedy, pagesAreBuilt } from '../http/pages.js';
-import { BACKLOG } from '../http/limits/load-shedding.js';
+import { BACKLOG } from '../http/limits/load-limits.js';
 import { exitOnUncaught } from '../core/uncaught-errors.js';
 import { openKeyRing, readLicenseKeys } from '../keys/key-material.js';
 import { requireKeySettingsOfDatabase } from '../licenses/license-key-secret.js';

@@ -57,6 +57,17 @@ test('a short queue is no reason for a refusal, even if it is never empty', () =
   expect([admission.refusal(HEARTBEAT), admission.refusal(PERSON)]).toEqual(['waiting_time', undefined]);
 });
 
+test('a queue that is nearly full is long for heartbeats, however fast the service answers', () => {
+  const { state, admission, answer } = createAdmission();
+  answer(10_000, 1_000);
+  Object.assign(state, { waitingMs: 60_000, length: 767 });
+  expect(admission.refusal(HEARTBEAT)).toBeUndefined();
+  state.length = 768;
+  expect([admission.refusal(HEARTBEAT), admission.refusal(PERSON)]).toEqual(['waiting_time', undefined]);
+  state.waitingMs = 500;
+  expect(admission.refusal(HEARTBEAT)).toBeUndefined();
+});
+
 test('a limit of 0 turns off the refusals by waiting time, and not those by the number in progress', () => {
   const { state, admission, answer } = createAdmission({ ...LIMITS, waitingMs: 0 });
   answer(100, 1_000);

@@ -1,4 +1,4 @@
-import type { LoadLimits } from './load-limits.js';
+import { BACKLOG, type LoadLimits } from './load-limits.js';
 
 /**
  * Why a request is refused because of load: connections waited too long in the kernel's queue, or no slot was free for one
@@ -20,6 +20,11 @@ const MIN_CONCURRENT_REQUESTS = 100;
 const BACKGROUND_SHARE = 0.8;
 /** Requests in which a person waits are refused when connections have waited in the queue for this many times `waitingMs`. */
 const PERSON_FACTOR = 2;
+/**
+ * From this length on, the kernel's queue is long however fast the service answers: soon the kernel ignores new connections, and
+ * their clients try again only after a second or more.
+ */
+const LONG_QUEUE = (3 / 4) * BACKLOG;
 /**
  * Refusals for each answered request, at most, so that answers keep about 70 % of the processor time. When more requests arrive,
  * their connections wait in the kernel, which ignores those for which its queue has no space. Refusals at `concurrentRequests` and
@@ -75,7 +80,7 @@ export class Admission {
 
   /** Whether connections have waited so long that further requests without a waiting person are refused. */
   get isQueueLong(): boolean {
-    return this.#hasWaited(1);
+    return this.#hasWaited(true);
   }
 
   /**
@@ -86,7 +91,7 @@ export class Admission {
    */
   refusal(isBackground: boolean, mayWait = false): ShedReason | undefined {
     if (this.load.underWay >= this.limits.concurrentRequests) return 'concurrent_requests';
-    if (this.#hasWaited(isBackground ? 1 : PERSON_FACTOR) && this.#takeRefusal()) return 'waiting_time';
+    if (this.#hasWaited(isBackground) && this.#takeRefusal()) return 'waiting_time';
     const isFull = !mayWait && this.#freeSlots(isBackground, REFUSAL_SHARE) <= 0;
     return isFull && this.#takeRefusal() ? 'concurrent_requests' : undefined;
   }
@@ -110,12 +115,13 @@ export class Admission {
     this.#measure();
   }
 
-  #hasWaited(factor: number): boolean {
-    const waitingMs = this.limits.waitingMs * factor;
+  #hasWaited(isBackground: boolean): boolean {
+    const waitingMs = this.limits.waitingMs * (isBackground ? 1 : PERSON_FACTOR);
     if (waitingMs === 0 || this.queue.waitingMs <= waitingMs) return false;
     // A few clients that connect again after each response keep the queue short but never empty. So the length decides too.
     const { length } = this.queue;
-    return length === undefined || (length / this.#perSecond) * 1000 > waitingMs;
+    if (length === undefined || (length / this.#perSecond) * 1000 > waitingMs) return true;
+    return isBackground && length >= LONG_QUEUE;
   }
 
   // As many requests may be in progress as are answered in a part of `waitingMs` (Little's law).

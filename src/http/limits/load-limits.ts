@@ -1,3 +1,9 @@
+/**
+ * The largest number of connections that wait until the process accepts them. The process accepts them in about a second at most,
+ * so that under any load few clients have given up when their request is read. The kernel ignores further ones, and they try again.
+ */
+export const BACKLOG = 1_024;
+
 /** The limits of the load of a process. */
 export interface LoadLimits {
   /**

@@ -20,12 +20,6 @@ export class LoadCounts {
   readonly shed: Record<ShedReason, number> = { waiting_time: 0, concurrent_requests: 0 };
 }
 
-/**
- * The largest number of connections that wait until the process accepts them. The process accepts them in about a second at most,
- * so that under any load few clients have given up when their request is read. The kernel ignores further ones, and they try again.
- */
-export const BACKLOG = 1_024;
-
 /** Writes the responses to requests that are refused because of load. */
 export interface ShedResponses {
   respond(refusal: Problem, request: IncomingMessage, response: ServerResponse): void;
