@@ -12,8 +12,11 @@ export function logResponses(
   log: AppLogger,
   requestCounts: RequestCounts | undefined,
 ): void {
-  // Fastify calls `onResponse` only for a response that was sent completely.
+  const seen = new WeakSet<FastifyReply>();
+  // Fastify calls `onResponse` only for a response that was sent completely, and `onSend` again for the error of a failed sending.
   fastify.addHook('onSend', (request, reply, _payload, done) => {
+    if (seen.has(reply)) return done();
+    seen.add(reply);
     const { raw } = reply;
     const write = () => logResponse(responseRecord(request, reply), log, requestCounts);
     if (!raw.destroyed) raw.once('close', write);
