@@ -273,6 +273,7 @@ class Limits(ServerTest):
             "https://license.example/a b",
             "https://license.example\\v1",
             "https://256.0.0.1",
+            "https://[::1",
         ]:
             with self.assertRaisesRegex(ValueError, "base_url must "):
                 check_base_url(wrong)

@@ -35,7 +35,10 @@ def check_base_url(base_url: str) -> SplitResult:
     Raises ValueError unless it is https, or http on a loopback address: license keys are not sent unencrypted over a network. It
     is also raised for a credential, for a query or a fragment, even an empty one, and for an invalid host or port.
     """
-    parts = urlsplit(base_url.strip())
+    try:
+        parts = urlsplit(base_url.strip())
+    except ValueError as error:
+        raise ValueError("base_url must be a URL with https, or with http on a loopback address") from error
     if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts))):
         raise ValueError("base_url must be a URL with https, or with http on a loopback address")
     if "@" in parts.netloc or "?" in base_url or "#" in base_url:
