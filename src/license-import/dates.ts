@@ -16,7 +16,7 @@ const ISO = new RegExp(String.raw`^(\d{4})-(\d{2})-(\d{2})${TIME}$`);
 const NUMBERS = new RegExp(String.raw`^(\d{1,2})([/.])(\d{1,2})\2(\d{4})${TIME}$`);
 const MONTH_FIRST = new RegExp(String.raw`^([A-Za-z]{3,9})\.? (\d{1,2}),? (\d{4})${TIME}$`);
 const DAY_FIRST = new RegExp(String.raw`^(\d{1,2})\.? ([A-Za-z]{3,9})\.? (\d{4})${TIME}$`);
-/** From September 2001 on: shorter numbers are also the digits of a date, such as 202712310000. */
+/** Seconds or milliseconds from September 2001 on. Earlier milliseconds have 12 digits, as a date such as 202712310000 has. */
 const EPOCH = /^(\d{10})(\d{3})?$/;
 const MONTHS = 'january february march april may june july august september october november december';
 

@@ -76,8 +76,8 @@ async function start(config: Config): Promise<void> {
   await listening.catch((error: unknown) => {
     throw listenError({ host, port: metricsPort!, isPortShared: false }, error, 'METRICS_PORT');
   });
-  // A signal or a failure before this line ends the start without a delay: no load balancer sends requests yet, and `shutDown` has
-  // already set its time limit, which does not include SHUTDOWN_DELAY_SECONDS.
+  // A signal or a failure before this line ends the start without a delay, because no load balancer sends requests yet. After a
+  // signal, `shutDown` has also set its time limit already, which does not include SHUTDOWN_DELAY_SECONDS.
   shutdown.signal.throwIfAborted();
   shutdownDelayMs = config.shutdownDelaySeconds * 1000;
   // Deferred last, this is the first step of a shutdown: `/health/ready` fails for SHUTDOWN_DELAY_SECONDS.
