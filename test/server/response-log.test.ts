@@ -53,6 +53,17 @@ test('a response is logged once, when it was sent', async () => {
   expect(await linesSoFar()).toEqual([SLOW]);
 });
 
+test('a response whose stream fails before its first byte is logged once, with the error that was sent', async () => {
+  const body = new PassThrough();
+  const response = fetch(`${url}/slow`);
+  await once(app.server, 'arrived');
+  body.destroy(new Error('The file cannot be opened.'));
+  answer.resolve(body);
+  expect((await response).status).toBe(500);
+  await (await response).text();
+  expect(await linesSoFar()).toEqual([{ ...SLOW, status: 500 }]);
+});
+
 test('a request whose caller disconnects is logged with the response that it would have received', async () => {
   const before = sum(counted());
   const socket = await open(url);
