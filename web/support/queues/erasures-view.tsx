@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks';
-import { MAX_LISTED_REQUESTS } from '../../../src/fields/max-listed-requests.js';
 import { Button } from '../../shared/forms/button.js';
-import { formatNumber, plural, formatUtcDay } from '../../shared/dates/dates.js';
+import { plural, formatUtcDay } from '../../shared/dates/dates.js';
 import { ExactTime } from '../../shared/dates/exact-time.js';
 import { RelativeTime } from '../parts/relative-time.js';
 import { t, UntrustedText } from '../../shared/texts/text.js';
@@ -14,6 +13,7 @@ import { ViewTitle } from '../parts/view-title.js';
 import type { Erasure, ErasureListAnswer } from '../../../src/http/responses/api-types.js';
 import type { Load } from '../use-load.js';
 import { messages } from '../messages.js';
+import { listedCount } from './listed-count.js';
 import { useRowShortcuts } from './row-keys.js';
 import { RunDialog } from './run-dialog.js';
 
@@ -150,11 +150,7 @@ function ErasureTables({ erasures, columns, keyboardHint, justEndedId }: Erasure
       ) : (
         <>
           <Table
-            caption={
-              waiting.length < MAX_LISTED_REQUESTS
-                ? plural(waiting.length, texts.caption)
-                : t(texts.captionAtLimit, { count: formatNumber(waiting.length) })
-            }
+            caption={listedCount(waiting.length, waiting.length, texts.caption, texts.captionAtLimit)}
             columns={columns}
             rows={waiting}
             idOf={idOf}
@@ -166,9 +162,7 @@ function ErasureTables({ erasures, columns, keyboardHint, justEndedId }: Erasure
       {ended.length > 0 && (
         <details open={justEndedId !== undefined}>
           <summary>
-            {erasures.length < MAX_LISTED_REQUESTS
-              ? plural(ended.length, texts.endedTitle)
-              : t(texts.endedTitleAtLimit, { count: formatNumber(ended.length) })}
+            {listedCount(ended.length, erasures.length, texts.endedTitle, texts.endedTitleAtLimit)}
           </summary>
           <div class="flow">
             <Table

@@ -1,7 +1,6 @@
 import type { ReleaseQueueAnswer, WaitingReleaseRequest } from '../../../src/http/responses/api-types.js';
 import { useState } from 'preact/hooks';
-import { MAX_LISTED_REQUESTS } from '../../../src/fields/max-listed-requests.js';
-import { formatNumber, plural } from '../../shared/dates/dates.js';
+import { formatNumber } from '../../shared/dates/dates.js';
 import { t } from '../../shared/texts/text.js';
 import { Loaded } from '../parts/loaded.js';
 import { EmailAddress } from '../parts/email-address.js';
@@ -14,6 +13,7 @@ import type { Load } from '../use-load.js';
 import { messages } from '../messages.js';
 import type { Target } from './decide.js';
 import { DecideDialog } from './decide-dialog.js';
+import { listedCount } from './listed-count.js';
 import { RequestTable } from './request-table.js';
 import { useRowShortcuts } from './row-keys.js';
 import { isPending, useRowStates } from './row-states.js';
@@ -77,7 +77,12 @@ export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
             <>
               <RequestTable
                 rows={release_requests}
-                caption={captionOf(release_requests.length)}
+                caption={listedCount(
+                  release_requests.length,
+                  release_requests.length,
+                  texts.caption,
+                  texts.captionAtLimit,
+                )}
                 licenseColumns={LICENSE_COLUMNS}
                 onDecide={(targets, decision) => setDeciding({ targets, decision })}
               />
@@ -96,8 +101,3 @@ export function RequestsView({ load }: { load: Load<ReleaseQueueAnswer> }) {
     </div>
   );
 }
-
-const captionOf = (count: number) =>
-  count < MAX_LISTED_REQUESTS
-    ? plural(count, texts.caption)
-    : t(texts.captionAtLimit, { count: formatNumber(count) });
