@@ -12,6 +12,7 @@ import {
 } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../core/config.js';
+import { CODE_LIFETIME_MINUTES } from '../fields/code-lifetime.js';
 import { setCookie, readCookie, clearCookie } from '../http/sessions/cookies.js';
 import { SessionIgnored, SessionOptional } from '../http/sessions/same-origin.js';
 import { Sessions } from '../http/sessions/sessions.js';
@@ -19,7 +20,6 @@ import { HolderGuard, CurrentHolder, PageLanguage } from './holder.guard.js';
 import type { Holder } from './holder.js';
 import { HolderOverviewService } from './overview.service.js';
 import { CodeRequest, SignInRequest } from './portal.dto.js';
-import { CODE_LIFETIME_MINUTES } from './sign-in-codes.js';
 import { SignInService } from './sign-in.service.js';
 
 /** Sessions of holders, with what the portal shows in them (docs/contract.md#portal). */

@@ -7,6 +7,7 @@ import { Config } from '../core/config.js';
 import { isValidAt } from '../database/lifetime.js';
 import { execute, queryRow } from '../database/sql.js';
 import { invalidMembers } from '../http/problems/problem.js';
+import { CODE_LIFETIME_MINUTES } from '../fields/code-lifetime.js';
 import { tokenHash } from '../http/sessions/token-hash.js';
 import { newNonce, type DerivationInput } from '../keys/mailed-secrets.js';
 import { LicenseKeys } from '../keys/license-keys.js';
@@ -16,7 +17,6 @@ import type { MailMessage } from '../mail/mail-message.js';
 import { enqueueMail, MailService } from '../mail/mail.service.js';
 import { CODE_MAIL } from '../mail/waiting-mail.js';
 
-export const CODE_LIFETIME_MINUTES = 10;
 const MAX_CODE_TRIES = 5;
 /** Time limit of a delivery. It is short, so that a mail server that hangs delays the next codes only for seconds. */
 const DELIVERY_TIMEOUT_MS = 10_000;

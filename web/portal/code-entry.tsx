@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { CODE_LIFETIME_MINUTES } from '../../src/fields/code-lifetime.js';
 import { readSignInCode } from '../../src/keys/typed-text.js';
 import { useAction } from '../shared/forms/action.js';
 import { announce, focusFirstError, focusSoon } from '../shared/notices/announcer.js';
@@ -33,9 +34,6 @@ interface Props {
   /** Called at the first render, with the first character of the code, and when the field is empty again. */
   readonly onFilled?: (isFilled: boolean) => void;
 }
-
-/** How long a mailed code is valid. */
-const CODE_LIFETIME_MS = 10 * 60_000;
 
 /** A form that signs in with a mailed code. */
 export function CodeEntry({
@@ -75,7 +73,7 @@ export function CodeEntry({
       await onSignedIn();
     });
   };
-  const keep = (until = Date.now() + CODE_LIFETIME_MS) =>
+  const keep = (until = Date.now() + CODE_LIFETIME_MINUTES * 60_000) =>
     keptEmail && history.replaceState({ email: keptEmail, sent_to: sentTo, until }, '');
   const mailAnotherCode = () =>
     run(async () => {
