@@ -44,8 +44,9 @@ export class FieldReader {
     const text = this.row.cell(column)?.trim();
     if (!text) return undefined;
     if (YES.test(text)) return true;
-    if (!NO.test(text)) this.faults.push(`${column} must be yes or no, true or false, or 1 or 0`);
-    return NO.test(text) ? false : undefined;
+    if (NO.test(text)) return false;
+    this.faults.push(`${column} must be yes or no, true or false, or 1 or 0`);
+    return undefined;
   }
 
   /** Reads a field that must not be empty. @returns undefined if it is empty or invalid */
