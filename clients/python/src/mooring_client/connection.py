@@ -35,12 +35,13 @@ def check_base_url(base_url: str) -> SplitResult:
     Raises ValueError unless it is https, or http on a loopback address: license keys are not sent unencrypted over a network. It
     is also raised for a credential, for a query or a fragment, even an empty one, and for an invalid host or port.
     """
+    no_url = ValueError("base_url must be a URL with https, or with http on a loopback address")
     try:
         parts = urlsplit(base_url.strip())
     except ValueError as error:
-        raise ValueError("base_url must be a URL with https, or with http on a loopback address") from error
+        raise no_url from error
     if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and _is_loopback(parts))):
-        raise ValueError("base_url must be a URL with https, or with http on a loopback address")
+        raise no_url
     if "@" in parts.netloc or "?" in base_url or "#" in base_url:
         raise ValueError("base_url must hold no credential, query or fragment")
     if not is_web_address(parts.geturl()):
