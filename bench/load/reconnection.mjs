@@ -4,12 +4,14 @@ import { retryHeartbeatMs } from '../../client/src/schedule.ts';
 import { emptyCounts, Exchange } from './exchange.mjs';
 import { seededRandom } from './poisson.mjs';
 
+/** The shortest `retry-after` of a refusal because of load (src/http/limits/return-times.ts). */
+const MIN_RETRY_SECONDS = 60;
 /** Requests that are sent before responses are read again. */
 export const SENT_IN_A_TURN = 20;
 
 /**
  * Simulates clients that all return within `returnSeconds`, and repeat a failed call by the rule of the reference client. The
- * times of the rule and of `retry-after` run `speed` times as fast, so that a small reconnection has the shape of a large one.
+ * times of the rule run `speed` times as fast, so that a small reconnection has the shape of one with `speed` times the clients.
  * It ends when each client was answered, or had no answer and returns only after `limitSeconds`, because its next heartbeat is
  * hours later. `returningLater` is the number of these clients.
  */
@@ -28,7 +30,8 @@ export async function reconnection(activations, { port, clients, returnSeconds, 
     counts[outcome] += 1;
     const now = performance.now() - began;
     if (outcome === 'right') return void answeredAfterMs.push(now);
-    const returnsAt = now + retryHeartbeatMs(failures + 1, retryAfter, random()) / speed;
+    const returnsAt =
+      now + retryHeartbeatMs(failures + 1, retryAfterAtFullSize(retryAfter, speed), random()) / speed;
     if (outcome === 'unanswered' && returnsAt > limitMs) returningLater += 1;
     else waiting.add(returnsAt, failures + 1);
   };
@@ -41,6 +44,13 @@ export async function reconnection(activations, { port, clients, returnSeconds, 
   answeredAfterMs.sort((a, b) => a - b);
   return { counts, answeredAfterMs, returningLater };
 }
+
+/**
+ * Returns the `retry-after` of the large reconnection: the part above the minimum grows with the number of refused clients, which
+ * is `speed` times as large there.
+ */
+const retryAfterAtFullSize = (retryAfter, speed) =>
+  retryAfter && MIN_RETRY_SECONDS + Math.max(0, retryAfter - MIN_RETRY_SECONDS) * speed;
 
 /** Calls that wait for their time, in buckets of a millisecond. */
 class TimeBuckets {
