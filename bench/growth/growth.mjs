@@ -44,16 +44,19 @@ function parseOptions() {
 async function measureAll(environment, options) {
   const { makeDatabase } = await import('./data.mjs');
   const { measureRetentionUnderLoad } = await import('./retention.mjs');
+  const { measureStatement } = await import('./statement.mjs');
   const databases = [];
   for (const size of options.sizes)
     databases.push(await makeDatabase(environment, `growth_${size}`, size, SAMPLE_SIZE));
   const measurementsByKind = await measureRequests(environment, databases, options);
+  const statement = await measureStatement(databases, options);
   const starts = await measureStarts(environment, databases);
   const retention = await measureRetentionUnderLoad(environment, options);
   return {
     version: await postgresVersion(environment.url),
     databases,
     measurementsByKind,
+    statement,
     starts,
     retention,
   };
