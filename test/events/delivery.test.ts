@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { connect } from 'node:net';
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { DataSource } from 'typeorm';
@@ -412,6 +414,14 @@ test('the receiver of docs/events.md prints each event once and refuses a wrong 
   const headers = { 'webhook-id': 'x', 'webhook-timestamp': timestamp, 'webhook-signature': 'v1,x' };
   expect(await receiver.send('{}', headers)).toBe(401);
   expect(receiver.output).toBe(`license.issued { license_id: '${license_id}' }\n`);
+});
+
+test('the receiver of docs/events.md survives a connection that ends before the end of its request', async () => {
+  const receiver = await Glue.start('events', { EVENTS_SECRET: sending.receiver.secret });
+  const socket = connect(receiver.port, '127.0.0.1').resume();
+  socket.end('POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n{');
+  await once(socket, 'close');
+  expect(await receiver.send('{}', {})).toBe(401);
 });
 
 test('two instances together send each event once, and the events of each license in their order', async () => {
