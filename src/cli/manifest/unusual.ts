@@ -1,6 +1,6 @@
 import { DAY_MS } from '../../core/clock.js';
 import { isLower } from '../../keys/manifests/manifest-content.js';
-import { entryOf, type ManifestContent } from '../../keys/manifests/signed-manifest.js';
+import { compareVersions, entryOf, type ManifestContent } from '../../keys/manifests/signed-manifest.js';
 import type { Unusual } from '../terminal/confirm.js';
 
 /**
@@ -60,7 +60,7 @@ function sameImage(draft: Draft): string | null {
   const offered = [entryOf(live), ...live.also_available];
   const same = offered.find(({ dmg }) => dmg.sha256 === next.dmg.sha256);
   if (!same) return null;
-  return same.version === next.version
+  return compareVersions(same.version, next.version) === 0
     ? `Version ${next.version} is published already with this image: manifest refresh gives it a later expiry.`
     : `This image is that of version ${same.version}, which is published already: version ${next.version} needs the image of its own build.`;
 }

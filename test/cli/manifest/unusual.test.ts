@@ -101,11 +101,14 @@ describe('sign refuses, and signs with the option that the refusal names:', () =
 
   test('the live version with its image again (--again), which refresh is for', async () => {
     const args = ['--previous', live, '--key', 'two.pem', ...MINIMUM];
-    const refused = await sign('1.0.0', 'App.dmg', args);
-    expect(refused).toMatchObject({ code: 1, stdout: '' });
-    expect(refused.stderr).toContain(
-      'Version 1.0.0 is published already with this image: manifest refresh gives it a later expiry. To do this nevertheless, add --again.\n',
-    );
+    // `1.0` is the same version (docs/contract.md#versions).
+    for (const version of ['1.0.0', '1.0']) {
+      const refused = await sign(version, 'App.dmg', args);
+      expect(refused).toMatchObject({ code: 1, stdout: '' });
+      expect(refused.stderr).toContain(
+        `Version ${version} is published already with this image: manifest refresh gives it a later expiry. To do this nevertheless, add --again.\n`,
+      );
+    }
     expect(await sign('1.0.0', 'App.dmg', [...args, '--again'])).toMatchObject({ code: 0 });
   });
 
