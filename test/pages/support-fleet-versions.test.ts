@@ -62,6 +62,11 @@ test('the headline describes each kind of week', async () => {
       fleetAnswer({ '3.1.0': 99_700, '3.2.0': 300 }, { '3.1.0': 99_700, other: 300 }),
       '< 1% on 3.2.0, which had too few heartbeats to be shown the week before; about 3,600 machines.',
     ],
+    // The live version is 3.2.0, and `3.2` is the same version (docs/contract.md#versions).
+    [
+      fleetAnswer({ '3.2': 8_000, '3.1.0': 2_000 }, { '3.2': 3_000, '3.2.0': 2_000, '3.1.0': 5_000 }),
+      '80% on 3.2.0, 30 points more than the week before; about 360 machines.',
+    ],
     [
       fleetAnswer({ null: 6_000, '3.1.0': 3_600, other: 400 }, { '3.1.0': 10_000 }),
       '36% on 3.1.0, 64 points fewer than the week before; about 360 machines.',

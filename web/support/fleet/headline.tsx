@@ -1,8 +1,9 @@
+import { canonicalVersion } from '../../../src/keys/manifests/version.js';
 import { formatNumber, formatUtcDay, plural } from '../../shared/dates/dates.js';
 import { fill, t, UntrustedText } from '../../shared/texts/text.js';
 import type { FleetAnswer, FleetWeek } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
-import { countsOf, totalOf } from './counts.js';
+import { countsOf, totalOf, type Count } from './counts.js';
 import { formatUsed, toPercent } from './shares.js';
 
 const texts = messages.fleet.headline;
@@ -22,7 +23,7 @@ export function Headline({ fleet: { weeks, publications, threshold } }: { fleet:
   if (shares.total === 0)
     return <p class="headline">{t(texts.tooFew, { day, threshold: formatNumber(threshold) })}</p>;
   const [live] = publications;
-  const version = live && shares.byVersion.has(live.version) ? live.version : shares.mostFrequent;
+  const version = live && shareOf(live.version, shares) > 0 ? live.version : shares.named[0]?.label;
   const machines = formatNumber(estimateMachines(shares.total));
   return (
     <div>
@@ -30,7 +31,7 @@ export function Headline({ fleet: { weeks, publications, threshold } }: { fleet:
         {version === undefined
           ? t(texts.noVersion, { machines })
           : fill(texts.share, {
-              share: formatUsed(toPercent(shares.byVersion.get(version)!)),
+              share: formatUsed(toPercent(shareOf(version, shares))),
               version: <UntrustedText text={version} />,
               change: changeText(version, shares, before && sharesOf(before)),
               machines,
@@ -44,31 +45,32 @@ export function Headline({ fleet: { weeks, publications, threshold } }: { fleet:
   );
 }
 
-/** The versions that are shown for a week, each with its share of all heartbeats. */
+/** The heartbeats of a week, and those of each version that is shown, the most frequent first. */
 interface Shares {
   readonly total: number;
-  readonly byVersion: ReadonlyMap<string, number>;
-  readonly mostFrequent: string | undefined;
+  readonly named: readonly Count[];
 }
 
 function sharesOf(week: FleetWeek): Shares {
   const counts = countsOf(week, 'app_version');
   const total = totalOf(counts);
   const named = counts.filter(({ isOther, label }) => !isOther && label !== messages.fleet.notReported);
-  return {
-    total,
-    byVersion: new Map(named.map(({ label, heartbeats }) => [label, heartbeats / total])),
-    mostFrequent: named[0]?.label,
-  };
+  return { total, named };
+}
+
+/** The share of a version in all heartbeats, in all its spellings (`3.2` is `3.2.0`); 0 if it is not shown. */
+function shareOf(version: string, { total, named }: Shares): number {
+  const isVersion = ({ label }: Count) => canonicalVersion(label) === canonicalVersion(version);
+  return totalOf(named.filter(isVersion)) / total;
 }
 
 /** Describes the change since the week before; empty if nothing is shown for that week. */
-function changeText(version: string, { byVersion }: Shares, before: Shares | undefined): string {
+function changeText(version: string, shares: Shares, before: Shares | undefined): string {
   if (!before || before.total === 0) return '';
-  const previous = before.byVersion.get(version);
-  if (previous === undefined) return texts.newlyShown;
+  const previous = shareOf(version, before);
+  if (previous === 0) return texts.newlyShown;
   // The difference of the rounded shares, so that it agrees with the percentages that the page shows.
-  const points = toPercent(byVersion.get(version)!) - toPercent(previous);
+  const points = toPercent(shareOf(version, shares)) - toPercent(previous);
   if (points === 0) return texts.same;
   return plural(Math.abs(points), points > 0 ? texts.more : texts.fewer);
 }
