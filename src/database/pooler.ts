@@ -47,6 +47,7 @@ function sessionOf(runner: QueryRunner): Promise<{ pid: number; hasSessionSettin
   return queryOne(
     runner,
     `select pg_backend_pid() as pid,
-            current_setting('timezone') = 'UTC' and current_setting('default_transaction_isolation') = 'read committed' as "hasSessionSettings"`,
+            current_setting('timezone') = 'UTC' and current_setting('datestyle') like 'ISO%'
+              and current_setting('default_transaction_isolation') = 'read committed' as "hasSessionSettings"`,
   );
 }

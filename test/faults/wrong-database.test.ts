@@ -59,6 +59,19 @@ test('the machine limit is kept although the default isolation level of the data
   }
 });
 
+test.each(['German', 'SQL, DMY', 'Postgres'])(
+  'a released machine is refused although the default DateStyle of the database is `%s`',
+  async (style) => {
+    const { url } = await createDatabase();
+    await query(url, `alter database ${new URL(url).pathname.slice(1)} set datestyle = '${style}'`);
+    const service = await Service.start({ databaseUrl: url });
+    const { status, json } = await service.activate(await service.issue());
+    expect(status).toBe(201);
+    await service.sql(`update activation set ended_at = now(), ended_reason = 'released'`);
+    expect((await service.heartbeat(json.token)).json.code).toBe('binding_released');
+  },
+);
+
 test('time limits of the database or the role end no job and no command', async () => {
   const { url } = await createDatabase();
   const name = new URL(url).pathname.slice(1);
