@@ -36,10 +36,12 @@ const SESSION_SETTINGS = '-c timezone=UTC -c datestyle=ISO -c default_transactio
 // Requests read few rows. For a column without statistics (docs/decisions/0009) the planner expects one row in two hundred. In
 // a table of millions of rows it would therefore use parallel workers or JIT compilation.
 const REQUEST_SETTINGS = `${SESSION_SETTINGS} -c jit=off -c max_parallel_workers_per_gather=0`;
-// A job or a command may take long, and a transaction waits while the receiver of events answers, so the limits of the database or
-// the role are turned off. A pool may still set limits of its own (`jobsPool`). With the keepalive settings PostgreSQL detects
-// within a minute that the host of an instance has disappeared, and ends its sessions. Other instances then get its jobs and locks.
-const NO_LIMITS = '-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0';
+// A job or a command may take long, a transaction waits while the receiver of events answers, and the connection with the lock of
+// the migrations is idle meanwhile, as is one that listens. So the limits of the database or the role are turned off. A pool may
+// still set limits of its own (`jobsPool`). With the keepalive settings PostgreSQL detects within a minute that the host of an
+// instance has disappeared, and ends its sessions. Other instances then get its jobs and locks.
+const NO_LIMITS =
+  '-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0 -c idle_session_timeout=0';
 const BACKGROUND_SETTINGS = `${SESSION_SETTINGS} ${NO_LIMITS} -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3`;
 
 /** The parameters of a database URL that would override the settings and time limits of this file. */

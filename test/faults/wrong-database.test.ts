@@ -75,7 +75,12 @@ test.each(['German', 'SQL, DMY', 'Postgres'])(
 test('time limits of the database or the role end no job and no command', async () => {
   const { url } = await createDatabase();
   const name = new URL(url).pathname.slice(1);
-  const limits = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
+  const limits = [
+    'statement_timeout',
+    'lock_timeout',
+    'idle_in_transaction_session_timeout',
+    'idle_session_timeout',
+  ];
   for (const limit of limits) await query(url, `alter database ${name} set ${limit} = '5s'`);
   const settings = `select name, setting from pg_settings where name = any($1) order by array_position($1, name)`;
   const ofCommands = await withMaintenanceConnection(url, (dataSource) =>
@@ -86,8 +91,8 @@ test('time limits of the database or the role end no job and no command', async 
   await pool.end();
   const withValues = (values: readonly number[]) =>
     limits.map((limit, i) => ({ name: limit, setting: String(values[i]) }));
-  expect(ofCommands).toEqual(withValues([0, 0, 0]));
-  expect(ofJobs).toEqual(withValues([JOBS_TIMEOUTS_MS.statement, 0, 0]));
+  expect(ofCommands).toEqual(withValues([0, 0, 0, 0]));
+  expect(ofJobs).toEqual(withValues([JOBS_TIMEOUTS_MS.statement, 0, 0, 0]));
 });
 
 test('a client with a version that a restored database does not know is not stopped', async () => {

@@ -3,7 +3,8 @@ import { maintenanceDataSource, requestDataSourceOptions } from '../../src/datab
 import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
 
 const SESSION_OPTIONS = '-c timezone=UTC -c datestyle=ISO -c default_transaction_isolation=read\\ committed';
-const NO_LIMITS = '-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0';
+const NO_LIMITS =
+  '-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0 -c idle_session_timeout=0';
 const BACKGROUND_OPTIONS = `${NO_LIMITS} -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3`;
 const REQUEST_OPTIONS = `${SESSION_OPTIONS} -c jit=off -c max_parallel_workers_per_gather=0`;
 
