@@ -32,7 +32,9 @@ const POOL_SIZE = 12;
 // Settings that the code relies on, regardless of the defaults of the database or the role. The driver reads times in the style
 // ISO only, and takes others for null: a machine that was released would count as active. The isolation level is READ COMMITTED,
 // because a count under a lock must include what the previous holder of the lock committed.
-const SESSION_SETTINGS = '-c timezone=UTC -c datestyle=ISO -c default_transaction_isolation=read\\ committed';
+// The patterns in statements have backslashes, which are no escapes.
+const SESSION_SETTINGS =
+  '-c timezone=UTC -c datestyle=ISO -c standard_conforming_strings=on -c default_transaction_isolation=read\\ committed';
 // Requests read few rows. For a column without statistics (docs/decisions/0009) the planner expects one row in two hundred. In
 // a table of millions of rows it would therefore use parallel workers or JIT compilation.
 const REQUEST_SETTINGS = `${SESSION_SETTINGS} -c jit=off -c max_parallel_workers_per_gather=0`;

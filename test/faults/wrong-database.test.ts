@@ -72,6 +72,15 @@ test.each(['German', 'SQL, DMY', 'Postgres'])(
   },
 );
 
+test('a backslash in a statement keeps its meaning although the database has another default', async () => {
+  const { url } = await createDatabase();
+  await query(url, `alter database ${new URL(url).pathname.slice(1)} set standard_conforming_strings = off`);
+  const rows = await withMaintenanceConnection(url, (dataSource) =>
+    dataSource.query(String.raw`select '\d' as text`),
+  );
+  expect(rows).toEqual([{ text: String.raw`\d` }]);
+});
+
 test('time limits of the database or the role end no job and no command', async () => {
   const { url } = await createDatabase();
   const name = new URL(url).pathname.slice(1);

@@ -2,7 +2,8 @@ import { expect, test } from '@jest/globals';
 import { maintenanceDataSource, requestDataSourceOptions } from '../../src/database/data-source.js';
 import { REQUEST_TIMEOUTS_MS } from '../../src/database/request-timeouts.js';
 
-const SESSION_OPTIONS = '-c timezone=UTC -c datestyle=ISO -c default_transaction_isolation=read\\ committed';
+const SESSION_OPTIONS =
+  '-c timezone=UTC -c datestyle=ISO -c standard_conforming_strings=on -c default_transaction_isolation=read\\ committed';
 const NO_LIMITS =
   '-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0 -c idle_session_timeout=0';
 const BACKGROUND_OPTIONS = `${NO_LIMITS} -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3`;
