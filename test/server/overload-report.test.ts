@@ -19,7 +19,10 @@ test.each([
     'one of two',
     [100],
     0,
-    ['1 of 2 clients were answered, half of them within 100 ms, 99 % within 100 ms, and the last after 100 ms.', 'missed.'],
+    [
+      '1 of 2 clients were answered, half of them within 100 ms, 99 % within 100 ms, and the last after 100 ms.',
+      'missed.',
+    ],
   ],
   [
     'one of two, and the other returns later',
