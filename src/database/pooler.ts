@@ -42,7 +42,10 @@ export function isPoolerRefusal(error: unknown): boolean {
 /** Creates the error for a connection that PgBouncer refused. */
 export const poolerError = (cause: unknown) => new ConfigError(POOLER_MESSAGE, { cause });
 
-/** Returns the server process of a connection at this moment, and whether it has the settings of `data-source.ts`. */
+/**
+ * Returns the server process of a connection at this moment, and whether it has the time zone, the date style and the isolation
+ * level of `SESSION_SETTINGS` (data-source.ts).
+ */
 function sessionOf(runner: QueryRunner): Promise<{ pid: number; hasSessionSettings: boolean }> {
   return queryOne(
     runner,

@@ -42,8 +42,9 @@ export function planRows(
 
 /**
  * Decides about a row whose license is known. The row can end or suspend the license only through the purchase of its transaction.
- * The license may have no purchase or another one: if another shop used the same transaction id, the operator emptied the cell
- * before the first import. Then staff must end or suspend the license, and the row is refused until they have.
+ * The license may have no purchase or another one. For example, another shop used the same transaction id, so the row was refused,
+ * and the operator emptied its transaction and imported it again (docs/operations/license-import.md). Then staff must end or
+ * suspend the license, and a row with a refund or dispute is refused until they have.
  */
 function planOfKnownLicense(
   license: DerivedLicense,
@@ -79,6 +80,7 @@ function planOfSoldLicense(license: DerivedLicense, { paid, licenses }: KnownPur
   if (!sold && (licenses.length === 0 || isHolder)) return undefined;
   if (sold?.email !== license.email)
     return refused('a license of this transaction exists already, for another address');
+  // This row gives the license its previous key, so no second row of the batch is linked to the license.
   sold.has_previous_key = true;
   return { outcome: 'linked', license, licenseId: sold.id };
 }

@@ -60,6 +60,7 @@ test('the packaged file makes a key, signs, verifies and publishes a version wit
   const STAFF_TOKEN = await service.staffToken('admin', 'grace@example.com');
   Object.assign(publisher.env, { PUBLIC_URL: service.url, MANIFEST_PUBLIC_KEYS: public_key, STAFF_TOKEN });
 
+  // `signArgs` names the key `two.pem`; this test signs with the key that the packaged file made.
   const args = signArgs('1.0.0', '--first', '--out', '1.json', '--passphrase-fd', '3').map((arg) =>
     arg === 'two.pem' ? 'release.pem' : arg,
   );

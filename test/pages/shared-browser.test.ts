@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { leftovers, sharedState } from '../support/runner/leftovers.mjs';
 import { giveBack, takeBrowser } from './shared-browser.js';
 
-test('the browser is kept for the next file, and is not reported as left behind', async () => {
+test('the browser is kept for the next test file, and is not reported as left behind', async () => {
   await (await takeBrowser()).close();
   const before = await sharedState();
   const browser = await takeBrowser();

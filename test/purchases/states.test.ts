@@ -24,7 +24,7 @@ async function reportAll(transaction_id: string, ...statuses: PurchaseState[]): 
   for (const status of statuses) expect((await sendReport(service, transaction_id, status)).status).toBe(204);
 }
 
-const licenseOf = async (transaction_id: string) => (await readPurchase(service, transaction_id))!;
+const purchaseOf = async (transaction_id: string) => (await readPurchase(service, transaction_id))!;
 const mailsOf = async (transaction_id: string) =>
   (await mails(service)).filter(({ to }) => to === buyerOf(transaction_id)).length;
 
@@ -34,7 +34,7 @@ async function sellAndActivate(
   machines = ['studio'],
 ): Promise<StoredPurchase & { tokens: string[] }> {
   await reportAll(transaction_id, 'paid');
-  const bought = await licenseOf(transaction_id);
+  const bought = await purchaseOf(transaction_id);
   const tokens: string[] = [];
   for (const machine of machines) tokens.push((await service.activate(bought, machine)).json.token);
   return { ...bought, tokens };
@@ -51,7 +51,7 @@ test('a refund is recorded even if its statements exceed the time limit of reque
     create trigger fail_by_time_limit after update on activation execute function fail_by_time_limit()`);
   await reportAll('large-license', 'refunded');
   await service.sql('drop trigger fail_by_time_limit on activation');
-  expect((await licenseOf('large-license')).state).toBe('refunded');
+  expect((await purchaseOf('large-license')).state).toBe('refunded');
   expect(await service.activeMachines(bought)).toEqual([]);
 });
 
@@ -94,14 +94,14 @@ describe('a purchase has the highest reported state, whatever the order of the r
     await reportAll(transaction_id, ...statuses);
     const highest = RANKED.findLast((status) => statuses.includes(status))!;
     const paid = statuses.includes('paid');
-    const { state, license_id, ...purchase } = await licenseOf(transaction_id);
+    const { state, license_id, ...purchase } = await purchaseOf(transaction_id);
     expect({ state, paid: purchase.paid, hasLicense: license_id !== null }).toEqual({
       state: highest,
       paid,
       hasLicense: paid,
     });
     if (paid) {
-      const { status, json } = await service.activate(await licenseOf(transaction_id));
+      const { status, json } = await service.activate(await purchaseOf(transaction_id));
       expect(json.code ?? status).toBe(ACTIVATION[highest]);
     }
   });
@@ -145,7 +145,7 @@ describe('a dispute', () => {
     await service.setLicense(bought.license_id!, { staff_status: 'suspended' });
     await reportAll('staff-suspended', 'disputed', 'dispute_won');
     expect(await outcomes(bought)).toEqual(['license_suspended', 'license_suspended']);
-    expect((await licenseOf('staff-suspended')).staff_status).toBe('suspended');
+    expect((await purchaseOf('staff-suspended')).staff_status).toBe('suspended');
   });
 
   test('still suspends the license when staff set it to active', async () => {
@@ -220,13 +220,13 @@ describe('a refund', () => {
     const bought = await sellAndActivate('columns');
     await service.setLicense(bought.license_id!, { staff_status: 'revoked' });
     await reportAll('columns', 'refunded', 'dispute_won');
-    expect(await licenseOf('columns')).toMatchObject({ state: 'refunded', staff_status: 'revoked' });
+    expect(await purchaseOf('columns')).toMatchObject({ state: 'refunded', staff_status: 'revoked' });
   });
 
   test('reported before the payment: the license is created as refunded, and no mail is sent', async () => {
     await reportAll('before', 'refunded');
     await reportAll('before', 'paid', 'paid', 'dispute_won');
-    const bought = await licenseOf('before');
+    const bought = await purchaseOf('before');
     expect((await service.activate(bought)).json.code).toBe('license_refunded');
     expect(await mailsOf('before')).toBe(0);
   });
@@ -239,7 +239,7 @@ describe('a refund', () => {
     );
     const { status } = await sendReport(service, 'no-mail', 'paid');
     await service.sql('alter table graphile_worker._private_jobs drop constraint no_new_job');
-    expect([status, (await licenseOf('no-mail')).paid]).toEqual([204, true]);
+    expect([status, (await purchaseOf('no-mail')).paid]).toEqual([204, true]);
   });
 
   test.each([
@@ -277,7 +277,7 @@ test('a manual report is recorded in the audit trail with its purchase and licen
   expect(await entries()).toEqual([]);
   expect(await record('disputed')).toEqual({ state: 'disputed', license_id: null, license_ids: [] });
   const { state, license_id } = await record('paid');
-  expect([state, license_id]).toEqual(['disputed', (await licenseOf('by-hand')).license_id]);
+  expect([state, license_id]).toEqual(['disputed', (await purchaseOf('by-hand')).license_id]);
   const [{ id: purchase_id }] = (await service.sql(
     "select id from purchase where transaction_id = 'by-hand'",
   )) as [{ id: string }];

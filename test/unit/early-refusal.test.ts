@@ -7,6 +7,7 @@ import { listen } from '../support/listen.js';
 test('a heartbeat that arrives byte by byte is parsed after a second, so that the time limit of the server applies to it', async () => {
   const server = createServer();
   const parsed = Promise.withResolvers<'parsed'>();
+  // `refuseEarly` passes a connection on to the listeners that the server had before: Node's parser and this one.
   server.on('connection', () => parsed.resolve('parsed'));
   refuseEarly(server, { mayRefuse: () => true, refusal: () => undefined });
   const socket = connect(await listen(server), '127.0.0.1');

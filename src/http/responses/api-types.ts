@@ -20,7 +20,7 @@ export interface AuditAnswer {
 export interface AuditEvent {
   readonly id: string;
   readonly at: string;
-  /** The e-mail address of a staff member, or the name of a command or job, such as `cli`. */
+  /** The e-mail address of a staff member, the name given to a command with `--as`, `cli`, `retention` or `npm start`. */
   readonly actor: string;
   readonly action: string;
   readonly license_id: null | string;
@@ -37,7 +37,7 @@ export interface AuditEvent {
 
 export interface AuditFiltersAnswer {
   readonly actors: readonly {
-    /** For `actor_id`. */
+    /** The value of `actor_id` that selects the events of this actor. */
     readonly id: string;
     readonly actor: string;
   }[];
@@ -170,7 +170,7 @@ export interface ErasureListAnswer {
 export interface EventBacklog {
   /** Whether events are recorded. */
   readonly is_recording: boolean;
-  /** Events that were neither delivered nor given up, including failing ones and later ones of a license. */
+  /** Events that were neither delivered nor given up, including failing ones, and events that wait for an earlier one of their license. */
   readonly waiting: number;
   /** Waiting events with a failed attempt. */
   readonly failing: number;
@@ -610,7 +610,7 @@ export interface WaitingErasure {
 }
 
 export interface WaitingMail {
-  /** Mails that are not yet sent, including failing ones. */
+  /** Mails that have attempts left, including failing ones. */
   readonly waiting: number;
   /** Waiting mails without a failed attempt. */
   readonly untried: number;

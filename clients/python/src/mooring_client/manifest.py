@@ -153,7 +153,8 @@ def _no_update(reason: NoUpdateReason) -> UpdateCheck:
 
 
 def _signatures_of(manifest: JsonObject) -> List[object]:
-    # Each `signature` in `signatures`, unchecked; the outer one is a copy of the first. Unsigned key ids are not read.
+    # Each `signature` in `signatures`, unchecked. The member `signature` of the manifest itself is a copy of the first one.
+    # The members `key_id` are not read, because they are not signed.
     return [(as_object(entry) or {}).get("signature") for entry in as_list(manifest.get("signatures"))]
 
 

@@ -1,4 +1,4 @@
-"""What happens to a real client's calls: the same faults as in the tests of the reference client (test/client/faults.ts)."""
+"""Faulty answers to the calls of a client: the same ones as in the tests of the reference client (test/client/faults.ts)."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ WRONG_SHAPES: Dict[str, Fault] = {
     "a server_time that is not a time": _confirmed(server_time="now"),
 }
 
-# Problem documents that only ask the client to retry, whatever else they claim.
+# Problem documents that the client must follow as `retry`, whatever action they name.
 RETRY_PROBLEMS: Dict[str, Fault] = {
     "a stop with status 500": lambda exchange: exchange.problem(500, "license_revoked", "stop"),
     "a stop with status 503": lambda exchange: exchange.problem(503, "license_refunded", "stop"),

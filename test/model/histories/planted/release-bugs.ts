@@ -76,6 +76,7 @@ export const RELEASE_BUGS: readonly PlantedBug[] = [
       plantMissingLock(planting);
       planting.intercept(COUNT_SELF_RELEASES, async ({ run }) => {
         const counted = await run();
+        // Waits until the other client has counted too, so that neither count includes the other's release.
         await planting.gate.waitForAnother();
         return counted;
       });
