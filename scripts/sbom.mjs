@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { command, ScriptError, root, step } from './prepare.mjs';
 import { releasedPackages } from './shipped.mjs';
 
+/** The property that says which part of the release contains a package: `service` or `pages`. */
 const heldByProperty = ({ where }) => ({ name: 'mooring:held-by', value: where });
 const compareBy = (key) => (a, b) => (a[key] < b[key] ? -1 : 1);
 

@@ -1,4 +1,5 @@
 import { isNodeNewEnough } from './core/required-node.js';
 
-// A static import would load the service before the version of Node is checked.
+// If Node is too old, `isNodeNewEnough` prints a sentence and sets the exit code. A static import would load the service before
+// that.
 if (isNodeNewEnough()) void import('./server/entry.js');

@@ -3,7 +3,7 @@ import { AppLogger } from '../core/logger.js';
 import { DatabaseUrl } from './data-source.js';
 import { DatabaseHosts } from './database-hosts.js';
 
-/** The interval at which all hosts are asked. */
+/** The interval at which all hosts are asked whether they are the primary. */
 const WATCH_INTERVAL_MS = 5_000;
 
 /**

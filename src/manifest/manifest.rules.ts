@@ -192,14 +192,14 @@ function refuseWrongOlderVersion(older: ManifestEntry, published: PublishedVersi
   refuseIf(isLowered, `${name} has another minimum license expiry than it was published with.`);
 }
 
-/** Refuses a manifest that no longer offers a version that expired licenses cover. */
+/** Refuses a manifest that lacks a live version for licenses that expire before its minimum license expiry. */
 function refuseMissingVersions(next: ManifestContent, live: ManifestContent): void {
   const offered = new Set(next.also_available.map(({ version }) => canonicalVersion(version)));
   const required = alsoAvailable(next.minimum_license_expiry, live);
   const missing = required.find(({ version }) => !offered.has(canonicalVersion(version)));
   if (missing)
     throw new PublishError(
-      `also_available lacks version ${missing.version}, which expired licenses cover: sign again.`,
+      `also_available lacks version ${missing.version}, for licenses that expire before the minimum: sign again.`,
     );
 }
 

@@ -63,7 +63,7 @@ const REPORTERS: readonly [kind: string, pattern: RegExp][] = [
     /^@opentelemetry\/(exporter|otlp|auto-instr|sdk-node)|^@(google-cloud|azure)\/opentelemetry/,
   ],
   ['remote flags and experiments', /^@?(launchdarkly|statsig|optimizely|splitsoftware|growthbook)([/-]|$)/],
-  // These packages call a server of their publisher at run time.
+  // These packages send requests at run time, such as to the npm registry for a newer version.
   [
     'update checks of tools',
     /^(update-notifier|update-check|simple-update-notifier|opencollective|@nuxt\/telemetry)$/,

@@ -228,7 +228,7 @@ describe('the server refuses', () => {
     ],
     [
       'a manifest without an older version that expired licenses still cover',
-      'also_available lacks version 3.1, which expired licenses cover: sign again.',
+      'also_available lacks version 3.1, for licenses that expire before the minimum: sign again.',
       { ...next, previous: manifestDigest(manifestBytes({ ...live, also_available: [old] })) },
       [{ ...live, also_available: [old] }],
     ],

@@ -17,7 +17,10 @@ export type View = (typeof VIEWS)[number];
 
 export interface Route {
   readonly view: View;
-  /** The id of a license, which reveals nothing about a person; for the audit trail its filters. */
+  /**
+   * The id of a license, which reveals nothing about a person. The view `holder` has the id of one license of the holder. The audit
+   * trail has its filters and its cursor here.
+   */
   readonly id: string;
   /**
    * What else the view shows. Of a license, the id of an activation, which is listed first. Of the licenses of a holder, the status

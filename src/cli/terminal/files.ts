@@ -10,8 +10,8 @@ const PACKAGE = resolve(fileURLToPath(new URL('../../..', import.meta.url)));
 
 /**
  * Resolves a path against the folder of the caller. This is not always the working directory: npm runs a command in the package's
- * folder and stores that of the caller in INIT_CWD. deploy/mooring leaves a folder that the user of the service cannot enter, and
- * stores it in MOORING_CWD.
+ * folder and stores that of the caller in INIT_CWD. If the user of the service cannot enter that folder, deploy/mooring changes
+ * to /, and stores the folder in MOORING_CWD.
  * @throws UsageError for an empty path, which would mean the folder of the caller itself
  */
 export function fromWorkingDirectory(file: string): string {
@@ -49,7 +49,7 @@ export async function explainFileError<T>(file: string, work: Promise<T>): Promi
   });
 }
 
-/** Converts an error on reading a file to `CommandError`. */
+/** Converts an error on reading or writing a file to `CommandError`. */
 function fileError(file: string, error: unknown): CommandError {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT') return new CommandError(`${file} does not exist.`);

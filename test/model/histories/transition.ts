@@ -18,6 +18,7 @@ export interface State {
 /** The states that may follow when an operation takes effect; none if its response contradicts the state. */
 export function* statesAfter({ state, holders }: State, operation: Operation): Generator<State> {
   const { command, outcome, clock, observedId } = operation;
+  // The model takes the ids of new objects from the response. Without one, another operation may have shown the id.
   const observed =
     outcome ?? (observedId === undefined ? undefined : { result: 'unknown', activationId: observedId });
   if (command.type === 'read-views') {
@@ -26,7 +27,7 @@ export function* statesAfter({ state, holders }: State, operation: Operation): G
     return;
   }
   // It is unknown when the instance read its clock. All that matters is whether an expiry has passed, and whether a machine was
-  // activated before the key was replaced, so both ends are tried.
+  // activated before the key was replaced. So the earliest and the latest time in `clock` are tried.
   for (const now of new Set(dependsOnClock(command) ? clock : [clock[1]])) {
     const next = copyState(state);
     next.now = now;

@@ -23,7 +23,7 @@ export function AuditView({ query }: { query: string }) {
       <Loaded load={filters} loadingText={texts.waitingForFilters}>
         {(choices) => <AuditFilterForm query={query} choices={choices} />}
       </Loaded>
-      {/* While the filters load, the rows would be hidden, and a hidden row cannot get the focus. */}
+      {/* support.css hides what follows a loading text. The rows wait for the filters: a hidden row cannot get the focus. */}
       {(filters.data ?? filters.error) !== undefined && (
         <Loaded load={page} loadingText={texts.waiting}>
           {(answer) => <AuditPage key={query} query={query} parameters={parameters} {...answer} />}
