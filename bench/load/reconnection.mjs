@@ -1,11 +1,10 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { retryHeartbeatMs } from '../../client/src/schedule.ts';
+import { MIN_RETRY_SECONDS } from '../../src/http/limits/return-times.ts';
 import { emptyCounts, Exchange } from './exchange.mjs';
 import { seededRandom } from './poisson.mjs';
 
-/** The shortest `retry-after` of a refusal because of load (src/http/limits/return-times.ts). */
-const MIN_RETRY_SECONDS = 60;
 /** Requests that are sent before responses are read again. */
 export const SENT_IN_A_TURN = 20;
 
