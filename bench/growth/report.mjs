@@ -11,6 +11,7 @@ import {
   table,
   formatTime,
 } from '../measure.mjs';
+import { IDS_PER_STATEMENT } from './statement.mjs';
 
 /** The goal for the slowdown of heartbeats: their time with the largest database, as a multiple of that with the smallest. */
 const MAX_SLOWDOWN = 1.1;
@@ -97,7 +98,7 @@ function statementSection({ spread, neighbouring }, sizes) {
   ];
   return `## The statement of a heartbeat alone
 
-The time of an activation in the statement that a heartbeat needs, without the service: over one connection, 20 activations in each
+The time of an activation in the statement that a heartbeat needs, without the service: over one connection, ${IDS_PER_STATEMENT} activations in each
 statement, in rounds that alternate between the databases. The activations of the load are spread over all pages of the tables. The others
 are as many that are stored beside each other, so their pages are as near to each other in both databases.
 

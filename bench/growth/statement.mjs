@@ -3,18 +3,19 @@ import { query, withClient } from '../load/database.mjs';
 import { median } from '../measure.mjs';
 
 /** The ids of a statement: about as many as the service puts into one under the load of this bench. */
-const IDS_PER_STATEMENT = 20;
+export const IDS_PER_STATEMENT = 20;
 
-/** The ids of the load's activations: a random sample, spread from the oldest to the newest. */
-const spreadIds = (_url, data) => data.activations.map(({ sub }) => sub);
-
-/** The ids of as many activations that are stored beside each other, in a random order. */
-const neighbouringIds = (url, data) =>
-  query(url, `select id from (select id from activation limit $1) stored order by random()`, [
-    data.activations.length,
-  ]).then((rows) => rows.map(({ id }) => id));
-
-const ID_QUERIES = { spread: spreadIds, neighbouring: neighbouringIds };
+/** Selects the activations of a measurement. */
+const SELECTED_IDS = {
+  // Those of the load: a random sample, from the oldest to the newest.
+  spread: ({ data }) => data.activations.map(({ sub }) => sub),
+  // As many that are stored beside each other, in a random order.
+  neighbouring: async ({ url, data }) => {
+    const sql = 'select id from (select id from activation limit $1) stored order by random()';
+    const rows = await query(url, sql, [data.activations.length]);
+    return rows.map(({ id }) => id);
+  },
+};
 
 /**
  * Measures the statement of a heartbeat alone, without the service: over one connection to each database, in rounds that alternate
@@ -25,8 +26,8 @@ export async function measureStatement(databases, { rounds, seconds }) {
   const { READ_ACTIVATIONS } = await import('../../dist/heartbeat/activation-reads.js');
   const compared = [databases[0], databases.at(-1)];
   const result = {};
-  for (const [name, selectIds] of Object.entries(ID_QUERIES)) {
-    const samples = await Promise.all(compared.map(({ url, data }) => selectIds(url, data)));
+  for (const [name, selectIds] of Object.entries(SELECTED_IDS)) {
+    const samples = await Promise.all(compared.map(selectIds));
     const times = [[], []];
     // The first round warms up and is not counted.
     for (let round = 0; round <= rounds; round += 1)
