@@ -45,10 +45,13 @@ test('if a production database is emptied while the service runs, no license is 
   }
 });
 
+/** Sets the default of a setting for the later connections to a database. */
+const setDefault = (url: string, setting: string, value: string) =>
+  query(url, `alter database ${new URL(url).pathname.slice(1)} set ${setting} = '${value}'`);
+
 test('the machine limit is kept although the default isolation level of the database is `repeatable read`', async () => {
   const database = await createDatabase();
-  const name = new URL(database.url).pathname.slice(1);
-  await query(database.url, `alter database ${name} set default_transaction_isolation = 'repeatable read'`);
+  await setDefault(database.url, 'default_transaction_isolation', 'repeatable read');
   const service = await Service.start({ databaseUrl: database.url });
   for (let round = 0; round < 5; round += 1) {
     const license = await service.issue();
@@ -63,7 +66,7 @@ test.each(['German', 'SQL, DMY', 'Postgres'])(
   'a released machine is refused although the default DateStyle of the database is `%s`',
   async (style) => {
     const { url } = await createDatabase();
-    await query(url, `alter database ${new URL(url).pathname.slice(1)} set datestyle = '${style}'`);
+    await setDefault(url, 'datestyle', style);
     const service = await Service.start({ databaseUrl: url });
     const { status, json } = await service.activate(await service.issue());
     expect(status).toBe(201);
@@ -74,7 +77,7 @@ test.each(['German', 'SQL, DMY', 'Postgres'])(
 
 test('a backslash in a statement keeps its meaning although the database has another default', async () => {
   const { url } = await createDatabase();
-  await query(url, `alter database ${new URL(url).pathname.slice(1)} set standard_conforming_strings = off`);
+  await setDefault(url, 'standard_conforming_strings', 'off');
   const rows = await withMaintenanceConnection(url, (dataSource) =>
     dataSource.query(String.raw`select '\d' as text`),
   );
@@ -83,14 +86,13 @@ test('a backslash in a statement keeps its meaning although the database has ano
 
 test('time limits of the database or the role end no job and no command', async () => {
   const { url } = await createDatabase();
-  const name = new URL(url).pathname.slice(1);
   const limits = [
     'statement_timeout',
     'lock_timeout',
     'idle_in_transaction_session_timeout',
     'idle_session_timeout',
   ];
-  for (const limit of limits) await query(url, `alter database ${name} set ${limit} = '5s'`);
+  for (const limit of limits) await setDefault(url, limit, '5s');
   const settings = `select name, setting from pg_settings where name = any($1) order by array_position($1, name)`;
   const ofCommands = await withMaintenanceConnection(url, (dataSource) =>
     dataSource.query(settings, [limits]),
