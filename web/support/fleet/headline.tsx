@@ -60,7 +60,8 @@ function sharesOf(week: FleetWeek): Shares {
 
 /** The share of a version in all heartbeats, in all its spellings (`3.2` is `3.2.0`); 0 if it is not shown. */
 function shareOf(version: string, { total, named }: Shares): number {
-  const isVersion = ({ label }: Count) => canonicalVersion(label) === canonicalVersion(version);
+  const canonical = canonicalVersion(version);
+  const isVersion = ({ label }: Count) => canonicalVersion(label) === canonical;
   return totalOf(named.filter(isVersion)) / total;
 }
 
