@@ -31,17 +31,17 @@ const POOL_SIZE = 12;
 
 // Settings that the code relies on, regardless of the defaults of the database or the role. The driver reads times in the style
 // ISO only, and takes others for null: a machine that was released would count as active. The isolation level is READ COMMITTED,
-// because a count under a lock must include what the previous holder of the lock committed.
-// The patterns in statements have backslashes, which are no escapes.
+// because a count under a lock must include what the previous holder of the lock committed. The patterns in statements have
+// backslashes, which are no escapes.
 const SESSION_SETTINGS =
   '-c timezone=UTC -c datestyle=ISO -c standard_conforming_strings=on -c default_transaction_isolation=read\\ committed';
 // Requests read few rows. For a column without statistics (docs/decisions/0009) the planner expects one row in two hundred. In
 // a table of millions of rows it would therefore use parallel workers or JIT compilation.
 const REQUEST_SETTINGS = `${SESSION_SETTINGS} -c jit=off -c max_parallel_workers_per_gather=0`;
-// A job or a command may take long, a transaction waits while the receiver of events answers, and the connection with the lock of
-// the migrations is idle meanwhile, as is one that listens. So the limits of the database or the role are turned off. A pool may
-// still set limits of its own (`jobsPool`). With the keepalive settings PostgreSQL detects within a minute that the host of an
-// instance has disappeared, and ends its sessions. Other instances then get its jobs and locks.
+// A job or a command may take long, a transaction waits while the receiver of events answers, the connection with the lock of the
+// migrations is idle while they run, and one that listens is always idle. So the limits of the database or the role are turned
+// off. A pool may still set limits of its own (`jobsPool`). With the keepalive settings PostgreSQL detects within a minute that the
+// host of an instance has disappeared, and ends its sessions. Other instances then get its jobs and locks.
 const NO_LIMITS =
   '-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0 -c idle_session_timeout=0';
 const BACKGROUND_SETTINGS = `${SESSION_SETTINGS} ${NO_LIMITS} -c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3`;
