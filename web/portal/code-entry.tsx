@@ -85,12 +85,15 @@ export function CodeEntry({
       focusSoon(form.current!, 'input');
       toast(messages.signIn.otherCodeMailed);
     });
-  useEffect(() => {
+  // Before the next frame, because a person may reload the page or leave it at once.
+  useLayoutEffect(() => {
     // After a reload, the code is as old as before.
     keep(kept.until! > Date.now() ? kept.until : undefined);
+    return () => void (keptEmail && forgetForm());
+  }, []);
+  useEffect(() => {
     // Screen readers would not announce the text, because it appears together with its element.
     announce(form.current!.querySelector('p')!.textContent);
-    return () => void (keptEmail && forgetForm());
   }, []);
   useEffect(() => {
     // The last digit submits the code.
