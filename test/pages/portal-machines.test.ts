@@ -515,7 +515,7 @@ test('eleven machines have a filter, which keeps its text and the focus when the
   await filter.fill('Node 3');
   // The machine for which the application opens the page is shown, although the filter does not find it.
   await page.evaluate(`location.hash = '#activation=${activations[5]}'`);
-  await page.getByRole('rowheader', { name: 'Node 5 This machine' }).waitFor();
+  await expectFocus(page.getByRole('rowheader', { name: 'Node 5 This machine' }).locator('[id^="name-"]'));
   await filter.fill(`…${activations[4]!.slice(-4)}`);
   await machineRow(page, 'Node 4').waitFor();
   // A text that was copied on a Mac may have the letter and its dots as two characters.

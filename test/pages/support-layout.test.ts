@@ -49,6 +49,7 @@ test('at a width of 320 pixels the header has two lines, and a button shows the 
   await openAs(page, origin, service, 'support', '#requests');
   const header = page.getByRole('banner');
   const isCollapsed = async () => (await boxOf(header)).height < 60;
+  await button(header, 'Menu 2 wait').waitFor();
   await until(isCollapsed);
   const [product, view] = await Promise.all(
     ['.brand bdi', '.brand .quiet'].map((part) => boxOf(header.locator(part))),

@@ -6,7 +6,7 @@ import { AUDIT_CONTEXT } from '../support/harness.js';
 import { Fleet } from '../telemetry/fleet-harness.js';
 import { focusWindow } from './portal-browser.js';
 import { startForBrowser } from './service.js';
-import { expectFocus, nextFrame } from './steps.js';
+import { expectAnnounced, expectFocus, nextFrame } from './steps.js';
 import { button, dialog, openLoaded, row, untilAnswered } from './support-browser.js';
 
 const { service, origin, browser } = await startForBrowser();
@@ -69,6 +69,7 @@ const VIEWS: Readonly<Record<string, View>> = {
   'audit trail': {
     hash: () => 'audit',
     prepare: async (page) => {
+      await expectAnnounced(page, /newest first/);
       await page.getByLabel('From').fill('2026-11-10');
       return page.getByLabel('From');
     },
