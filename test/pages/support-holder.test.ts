@@ -2,8 +2,8 @@ import { expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { expectTitle } from './portal-browser.js';
 import { startForBrowser } from './service.js';
-import { expectAnnounced, expectFocus, expectToast, nextFrame } from './steps.js';
-import { button, dialog, find, openAs, openLoaded, row, title } from './support-browser.js';
+import { expectAnnounced, expectFocus, expectText, expectToast, nextFrame } from './steps.js';
+import { button, dialog, factValue, find, openAs, openLoaded, row, title } from './support-browser.js';
 
 const { service, origin, browser } = await startForBrowser();
 
@@ -49,6 +49,38 @@ test('a search by e-mail with several licenses leads to their list, which has a 
   await title(page, 'Licenses of many@example.com').waitFor();
   expect(urls.filter((url) => /many|%40|@/.test(url))).toEqual([]);
   await expectTitle(page, 'Holder · Support · com.example.app');
+});
+
+test('a search by transaction lists its licenses, also those of other holders', async () => {
+  const ids: string[] = [];
+  for (const email of ['colleague@example.com', 'buyer@example.com', 'former@example.com']) {
+    const { license_id } = await service.issue({ email });
+    ids.push(license_id);
+  }
+  const [, bought, erased] = ids;
+  await service.setPurchase(bought!, 'paid', 'order-with-three-keys');
+  await service.sql('update license set purchase_id = $1 where id = any($2)', [bought, ids]);
+  await service.sql('update license set email = null where id = $1', [erased]);
+  const page = await openAs(browser, origin, service, 'support');
+  await find(page, 'order-with-three-keys');
+  await expectAnnounced(page, '3 licenses. Found by transaction id.');
+  const holders = licenseRows(page).locator('td:nth-child(2)');
+  expect(await holders.allTextContents()).toEqual([
+    'Holder Erased',
+    'Holder buyer@example.com',
+    'Holder colleague@example.com',
+  ]);
+  await browser.expectAccessibleLayout(page);
+  await licenseRows(page).last().getByRole('link').click();
+  await expectText(factValue(page, 'Holder'), /^colleague@example.com/);
+
+  const newest = await issueMany('bulk@example.com', 60);
+  await service.setPurchase(newest, 'paid', 'order-with-sixty-keys');
+  await service.sql("update license set purchase_id = $1 where email = 'bulk@example.com'", [newest]);
+  await page.goto('/support/#find');
+  await find(page, 'order-with-sixty-keys');
+  await page.getByRole('table', { name: 'The 50 newest licenses. Found by transaction id.' }).waitFor();
+  expect(await licenseRows(page).count()).toBe(50);
 });
 
 test('a long list is filtered, sorted and read page by page, by keyboard, and going back shows the same page', async () => {

@@ -184,6 +184,7 @@ export const messages = {
       activation_id: `An activation is deleted ${KEPT_MONTHS.activation} months after it ended, or earlier with its license.`,
     },
     found: { one: '# license', other: '# licenses' },
+    foundAtLimit: 'The {count} newest licenses',
     caption: 'Found by {kind}',
     opened: 'Found one license by its {kind}.',
     openedSeveral: 'Found several licenses by this e-mail.',

@@ -2,14 +2,12 @@ import { DataSource } from 'typeorm';
 import { validate as isUuid } from 'uuid';
 import { LICENSE_COLUMNS, toLicenseSummary, type LicenseRow } from '../../activation/license-overview.js';
 import { queryRows } from '../../database/sql.js';
+import { LICENSES_PAGE_SIZE } from '../../fields/licenses-page-size.js';
 import { invalidMembers, problem } from '../../http/problems/problem.js';
 import type { HolderLicensesPage } from '../../http/responses/api-types.js';
 import { LICENSE_STATUS } from '../../licenses/license-status.js';
 import type { HolderLicensesQuery } from './holder-licenses.dto.js';
 import { toCursor } from './license-cursor.js';
-
-/** How many licenses a response has at most. */
-export const PAGE_SIZE = 50;
 
 // The index `license_email` finds the licenses of the holder, so the cost depends on their number alone. Machines are counted
 // for the licenses of the page only. The counts come first in the join, because the page may be empty.
@@ -27,7 +25,7 @@ const SELECT_PAGE = `
   ), page as (
     select * from sorted
     where $4::numeric is null or sort_key > $4 or (sort_key = $4 and id < $5::uuid)
-    order by sort_key, id desc limit ${PAGE_SIZE + 1}
+    order by sort_key, id desc limit ${LICENSES_PAGE_SIZE + 1}
   )
   select named.email as holder_email, named.email_since as holder_email_since, status_counts.counts, page.*,
     (select count(*)::integer from activation where license_id = page.id and ended_at is null) as machines_in_use
@@ -75,14 +73,14 @@ export async function readHolderLicenses(
     throw invalidMembers({ cursor: 'must be the next_cursor of a page of this holder' });
   // Without a license on the page, the row has only the counts.
   const found = rows.filter((row) => row.id !== null);
-  const shown = found.slice(0, PAGE_SIZE);
+  const shown = found.slice(0, LICENSES_PAGE_SIZE);
   const last = shown.at(-1);
   return {
     email: holder_email,
     counts: { ...NO_COUNTS, ...counts },
     licenses: shown.map((row) => toLicenseSummary(row, row.machines_in_use)),
     next_cursor:
-      last && found.length > PAGE_SIZE
+      last && found.length > LICENSES_PAGE_SIZE
         ? toCursor({ sort_key: last.sort_key, id: last.id, address_since })
         : null,
   };

@@ -17,11 +17,12 @@ import { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { findLicenses } from '../../activation/license-overview.js';
 import { ErasureService } from '../../erasure/erasure.service.js';
+import { LICENSES_PAGE_SIZE } from '../../fields/licenses-page-size.js';
 import { readIfMatch } from '../../http/parsing/if-match.js';
 import { problem } from '../../http/problems/problem.js';
 import { LicenseKeys } from '../../keys/license-keys.js';
 import { LicensesService } from '../../licenses/licenses.service.js';
-import { PAGE_SIZE, readHolderLicenses } from './holder-licenses.js';
+import { readHolderLicenses } from './holder-licenses.js';
 import { HolderLicensesQuery } from './holder-licenses.dto.js';
 import { readLicenseDetail } from './license-detail.js';
 import {
@@ -50,7 +51,7 @@ export class LicensesController {
   @HttpCode(200)
   async search(@Body() request: SearchRequest) {
     const query = toLicenseQuery(request, this.keys);
-    return { licenses: await findLicenses(this.dataSource, query, { limit: PAGE_SIZE }) };
+    return { licenses: await findLicenses(this.dataSource, query, { limit: LICENSES_PAGE_SIZE }) };
   }
 
   @Get(':id')

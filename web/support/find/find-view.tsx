@@ -15,7 +15,7 @@ import { goTo } from '../route.js';
 import type { LicenseSearchAnswer, LicenseView } from '../../../src/http/responses/api-types.js';
 import { messages } from '../messages.js';
 import { readQueries, type QueryKind } from './queries.js';
-import { Results } from './results.js';
+import { foundText, Results } from './results.js';
 import { SearchForm } from './search-form.js';
 
 /** What a search found. */
@@ -122,12 +122,14 @@ async function findByAnyKind(text: string): Promise<Result> {
   return { kind, licenses: [], isMistyped: kind === 'license_key' && isMistyped(text) };
 }
 
-/** Announces the result, and opens the license, or the list of licenses if there are several. */
+/** Announces the result, and opens the license, or the list of the holder if an address has several. */
 function showResult({ kind, licenses, activationId }: Result): void {
   const { find: texts } = messages;
   const [first, ...others] = licenses;
   if (!first) return announce(texts.none[kind]);
   if (others.length > 0) {
+    // The licenses of a transaction may have different holders, so they are shown here.
+    if (kind !== 'email') return announce(foundText({ kind, licenses }));
     // The list announces how many there are, because the search returns at most 50.
     announce(texts.openedSeveral);
     return goTo('holder', first.id);

@@ -1,5 +1,6 @@
+import { LICENSES_PAGE_SIZE } from '../../../src/fields/licenses-page-size.js';
 import { t, UntrustedText } from '../../shared/texts/text.js';
-import { plural } from '../../shared/dates/dates.js';
+import { formatNumber, plural } from '../../shared/dates/dates.js';
 import { Notice } from '../../shared/notices/notice.js';
 import { EXPIRY_COLUMN, licenseColumn, MACHINES_COLUMN, STATUS_COLUMN } from '../license/license-columns.js';
 import { Table, type Column } from '../parts/table.js';
@@ -26,6 +27,15 @@ const OTHER_COLUMNS: readonly Column<LicenseView>[] = [
   MACHINES_COLUMN,
 ];
 
+/** Says how many licenses were found, and by what. */
+export function foundText({ kind, licenses: { length } }: Pick<Props, 'kind' | 'licenses'>): string {
+  const found =
+    length < LICENSES_PAGE_SIZE
+      ? plural(length, texts.found)
+      : t(texts.foundAtLimit, { count: formatNumber(length) });
+  return `${found}. ${t(texts.caption, { kind: texts.kinds[kind] })}.`;
+}
+
 interface Props {
   readonly kind: QueryKind;
   readonly licenses: readonly LicenseView[];
@@ -33,7 +43,10 @@ interface Props {
   readonly isMistyped: boolean | undefined;
 }
 
-/** What a search found. If it found licenses, another view is opened at once, so the results are seen only after going back. */
+/**
+ * What a search found. If it found one license, or those of an address, another view is opened at once, so the results are seen only
+ * after going back.
+ */
 export function Results({ kind, licenses, activationId, isMistyped }: Props) {
   const [first, ...others] = licenses;
   if (!first)
@@ -45,16 +58,15 @@ export function Results({ kind, licenses, activationId, isMistyped }: Props) {
         <p>{isMistyped ? texts.mistyped : texts.noneHints[kind]}</p>
       </Notice>
     );
-  if (others.length > 0)
+  if (others.length > 0 && kind === 'email')
     return (
       <p>
         <a href={hrefOf('holder', first.id)}>{texts.several}</a>
       </p>
     );
-  const foundByText = t(texts.caption, { kind: texts.kinds[kind] });
   return (
     <Table
-      caption={`${plural(licenses.length, texts.found)}. ${foundByText}.`}
+      caption={foundText({ kind, licenses })}
       columns={[licenseColumn(activationId), ...OTHER_COLUMNS]}
       rows={licenses}
       idOf={({ id }) => id}
