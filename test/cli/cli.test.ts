@@ -111,7 +111,7 @@ describe('license', () => {
   );
 });
 
-test('activation release ends an activation, and a repetition prints the same and adds no audit event', async () => {
+test('activation release ends an activation, and a repetition says that it changed nothing and adds no audit event', async () => {
   const license = { ...(await issue()), email: 'grace@example.com' };
   const { json } = await service.activate(license, 'studio', { hostname_hint: 'Studio Mac' });
   const released = await terminal.json([
@@ -130,8 +130,11 @@ test('activation release ends an activation, and a repetition prints the same an
     state: 'released',
     ended_at: expect.stringMatching(UTC_TIME),
     ended_reason: 'released',
+    was_active: true,
   });
-  expect(await terminal.json(['activation', 'release', json.activation.id, ...REASON])).toEqual(released);
+  const repeated = ['activation', 'release', json.activation.id, ...REASON];
+  expect(await terminal.json(repeated)).toEqual({ ...released, was_active: false });
+  expect((await terminal.run(repeated)).stdout).toMatch(/\nIt had ended before, so nothing was changed\.\n$/);
   expect((await service.activate(license, 'laptop')).status).toBe(201);
   expect((await audit(license.license_id)).slice(1)).toEqual([
     { actor: 'grace', action: 'activation.release', reason: 'asked by phone' },

@@ -18,11 +18,12 @@ export function activationCommands(activation: Command): void {
       const released = withDatabase(({ dataSource, clock, config }) =>
         new ReleaseService(dataSource, clock, config).release(id, audit),
       );
-      const { activation } = await explainNotFound(
+      const { activation, was_active } = await explainNotFound(
         released,
         'No activation has this id: `mooring license show` prints the ids.',
       );
       const view = toActivationView(activation);
-      print(command, withIdName('activation', view), activationsText([view]));
+      const unchanged = was_active ? '' : '\nIt had ended before, so nothing was changed.';
+      print(command, { ...withIdName('activation', view), was_active }, activationsText([view]) + unchanged);
     });
 }
