@@ -124,7 +124,8 @@ export class SampleVendor {
   async withDatabase(work) {
     const { default: pg } = await import('pg');
     const { findEmbeddedPostgres } = await import('../../dist/database/embedded/embedded-postgres.js');
-    const client = new pg.Client(await findEmbeddedPostgres(this.#environment.DATA_DIR));
+    const { url } = await findEmbeddedPostgres(this.#environment.DATA_DIR);
+    const client = new pg.Client(url);
     await client.connect();
     try {
       return await work(client);

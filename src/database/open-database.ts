@@ -15,6 +15,8 @@ interface OpenDatabase {
   readonly url: string;
   /** Whether this is the database of the embedded server. */
   readonly isEmbedded: boolean;
+  /** The port of the running service whose embedded server this is; undefined if there is none. */
+  readonly servicePort?: number | undefined;
   /** Ends the embedded server if this process started it or took it over; otherwise does nothing. */
   close(): Promise<void>;
 }
@@ -37,21 +39,22 @@ export async function openDatabase(
 
 // The embedded server is imported on demand, because a process with DATABASE_URL does not need it.
 async function openEmbedded(
-  { dataDir }: Config,
+  { dataDir, port }: Config,
   printMessage: (sentence: string) => void,
   mayUseRunningServer: boolean,
 ) {
   const { findEmbeddedPostgres, startEmbeddedPostgres } = await import('./embedded/embedded-postgres.js');
   const findRunning = async () => (mayUseRunningServer ? await findEmbeddedPostgres(dataDir) : null);
-  const runningUrl = await findRunning();
-  if (runningUrl) return { url: runningUrl, close: async () => undefined };
+  const running = await findRunning();
+  if (running) return { ...running, close: async () => undefined };
+  const servicePort = mayUseRunningServer ? undefined : port;
   try {
-    const { url, stop } = await startEmbeddedPostgres(dataDir, { printMessage });
+    const { url, stop } = await startEmbeddedPostgres(dataDir, { printMessage, servicePort });
     return { url, close: stop };
   } catch (error) {
     // A service that is starting holds the lock of the data directory. Its server may be ready now.
-    const url = await findRunning();
-    if (url) return { url, close: async () => undefined };
+    const ready = await findRunning();
+    if (ready) return { ...ready, close: async () => undefined };
     throw dataDirError(dataDir, error);
   }
 }

@@ -25,9 +25,9 @@ describe('with the embedded database', () => {
     expect(existsSync(terminal.file('data/keys/tokens'))).toBe(false);
   });
 
-  test('a command uses the database of a running server, which then serves the published manifest, and ends its database on SIGTERM', async () => {
+  test('a command uses the database and the port of a running server, which then serves the published manifest, and ends its database on SIGTERM', async () => {
     const PORT = String(await freePort());
-    const env = { PORT, PUBLIC_URL: undefined };
+    const env = { PUBLIC_URL: undefined };
     const server = await new ServerProcess({ PORT, DATA_DIR: terminal.file('data') }).ready();
     try {
       writeFileSync(terminal.file('App.dmg'), DISK_IMAGE);
@@ -37,6 +37,9 @@ describe('with the embedded database', () => {
       const published = await terminal.json(publish, { env, stdin: signed.stdout });
       expect(published).toMatchObject({ version: '1.1.0', sequence: 1, served: true });
       expect((await terminal.json(['status'], { env })).manifest).toMatchObject({ version: '1.1.0' });
+      await terminal.run(['staff', 'add', 'grace@example.com', '--role', 'support'], { env });
+      const { link } = await terminal.json(['staff', 'link', 'grace@example.com'], { env });
+      expect(link).toMatch(`http://localhost:${PORT}/support/#link=`);
     } finally {
       expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null });
     }

@@ -78,7 +78,7 @@ test('a first start creates a cluster and a database, and a stop leaves no proce
   const server = await start();
   const [row] = await query(server.url, 'select current_database() as name, version() as version');
   expect(row).toEqual({ name: 'mooring', version: expect.stringContaining('PostgreSQL 18') });
-  expect(await findEmbeddedPostgres(dataDir)).toBe(server.url);
+  expect(await findEmbeddedPostgres(dataDir)).toEqual({ url: server.url });
   expect(statSync(join(dataDir, 'postgres.json')).mode & 0o777).toBe(0o600);
   expect(statSync(join(cluster, 'mooring.password')).mode & 0o777).toBe(0o600);
   const pid = postmasterPid();

@@ -38,10 +38,13 @@ export interface CommandContext {
  */
 export async function withDatabase<T>(
   work: (context: CommandContext, appliedMigrations: readonly string[]) => Promise<T>,
-  { config = new Config(process.env), mayMigrate = false }: { config?: Config; mayMigrate?: boolean } = {},
+  { config: given, mayMigrate = false }: { config?: Config; mayMigrate?: boolean } = {},
 ): Promise<T> {
-  const { url, isEmbedded, close } = await openDatabase(config, printMessage, { mayUseRunningServer: true });
+  const config = given ?? new Config(process.env);
+  const database = await openDatabase(config, printMessage, { mayUseRunningServer: true });
+  const { url, isEmbedded, servicePort, close } = database;
   try {
+    const context = { config: given ?? settingsOfService(config, servicePort) };
     // With `mayMigrate` this comes before the connection, because it also waits for a database that does not answer yet.
     const migrate = () => migrateWhenReachable(url, printMessage);
     const migrated = mayMigrate ? await migrate() : [];
@@ -54,7 +57,7 @@ export async function withDatabase<T>(
             `The database lacks the migrations ${pending.join(', ')}: run mooring migrate first.`,
           );
         const appliedMigrations = pending.length > 0 ? await migrate() : migrated;
-        return work({ config, clock: new Clock(), dataSource, databaseUrl: url }, appliedMigrations);
+        return work({ ...context, clock: new Clock(), dataSource, databaseUrl: url }, appliedMigrations);
       },
       { entities: COMMAND_ENTITIES },
     );
@@ -64,6 +67,13 @@ export async function withDatabase<T>(
     await close();
   }
 }
+
+/**
+ * Returns the settings with the port of the running service, if there is one: without PORT, it has taken the first free port, which
+ * is in its default of PUBLIC_URL.
+ */
+const settingsOfService = (config: Config, port: number | undefined): Config =>
+  port === undefined ? config : new Config({ ...process.env, PORT: String(port) });
 
 /** @param keys the result of `openLicenseKeys`, if the caller has opened them */
 export async function createLicensesService(

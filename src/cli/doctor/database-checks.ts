@@ -50,7 +50,7 @@ function checkHosts(url: string, report: Report): void {
 // The embedded server is imported on demand, because a process with DATABASE_URL does not need it.
 async function findEmbedded({ dataDir }: Config): Promise<string | null> {
   const { findEmbeddedPostgres } = await import('../../database/embedded/embedded-postgres.js');
-  return findEmbeddedPostgres(dataDir);
+  return (await findEmbeddedPostgres(dataDir))?.url ?? null;
 }
 
 async function checkEmbedded(): Promise<string> {

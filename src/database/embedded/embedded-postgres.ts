@@ -22,6 +22,7 @@ import {
   urlOf,
   writeState,
   type Files,
+  type RunningServer,
 } from './postgres-files.js';
 import { readPidFile, replaceStalePid, type Postmaster } from './pid-file.js';
 import {
@@ -51,6 +52,7 @@ interface EmbeddedPostgresOptions {
   printMessage?: (sentence: string) => void;
   /** The longest wait for another process to release the lock of the data directory; 10 seconds by default. */
   waitSeconds?: number;
+  servicePort?: RunningServer['servicePort'];
   /** The port of the server, for bench/simulation, which restarts it on the same port; by default any free port. */
   port?: number;
 }
@@ -80,29 +82,29 @@ export async function startEmbeddedPostgres(
     if (!existsSync(join(files.cluster, 'PG_VERSION'))) await createCluster(files, durable);
     server =
       (await takeOver(files, settings)) ?? (await launch(files.cluster, files.log, settings, options.port));
-    return await openServer(files, server, stop);
+    return await openServer(files, server, stop, options.servicePort);
   } catch (error) {
     await stop();
     throw error;
   }
 }
 
-/** Returns the URL of the running server of this data directory, for a process that does not own it; null if none runs. */
-export async function findEmbeddedPostgres(dataDir: string): Promise<string | null> {
+/** Returns the running server of this data directory, for a process that does not own it; null if none runs. */
+export async function findEmbeddedPostgres(dataDir: string): Promise<RunningServer | null> {
   if (!existsSync(dataDir)) return null;
   const files = filesOf(dataDir);
-  const { url } = readState(files) ?? {};
+  const { url, servicePort } = readState(files) ?? {};
   const server = readPidFile(files.cluster);
   if (!url || !server || !isPostmaster(server.pid, files.cluster)) return null;
   const current = await currentSettings(url);
-  return current?.['data_directory'] === files.cluster ? url : null;
+  return current?.['data_directory'] === files.cluster ? { url, servicePort } : null;
 }
 
 /** Creates the database of a started server if it is missing, and writes its URL to the state file. @param end stops the server */
-async function openServer(files: Files, server: Postmaster, end: () => Promise<void>) {
+async function openServer(files: Files, server: Postmaster, end: () => Promise<void>, servicePort?: number) {
   const url = urlOf(files, server);
   await ensureDatabase(url);
-  writeState(files, { ownerPid: process.pid, url });
+  writeState(files, { ownerPid: process.pid, url, servicePort });
   // If this process exits without `stop()`, it ends the server, so that the next start need not take it over.
   const onExit = () => void (isPostmaster(server.pid, files.cluster) && process.kill(server.pid, 'SIGINT'));
   process.once('exit', onExit);

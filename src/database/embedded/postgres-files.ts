@@ -18,11 +18,15 @@ export function filesOf(directory: string) {
   };
 }
 
-/** The content of `postgres.json`: the id of the process that owns the server, and its URL unless it is starting or stopping. */
-interface State {
-  ownerPid: number;
-  url?: string;
+/** A running server. */
+export interface RunningServer {
+  url: string;
+  /** The port of the service that owns the server; undefined if a command does. */
+  servicePort?: number | undefined;
 }
+
+/** The content of `postgres.json`: the id of the process that owns the server, and the server unless it is starting or stopping. */
+type State = { ownerPid: number } & Partial<RunningServer>;
 
 export function readState(files: Files): State | null {
   try {

@@ -44,8 +44,8 @@ interface Props {
 }
 
 /**
- * What a search found. If it found one license, or those of an address, another view is opened at once, so the results are seen only
- * after going back.
+ * What a search found. If it found one license, or those of an address, another view is opened at once, so these results are seen
+ * only after going back.
  */
 export function Results({ kind, licenses, activationId, isMistyped }: Props) {
   const [first, ...others] = licenses;
