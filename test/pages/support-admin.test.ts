@@ -52,6 +52,21 @@ test('an admin adds a staff member, mails a link, changes the role and removes t
   await person.waitFor({ state: 'detached' });
 });
 
+test('a staff member whose addition was stored although the answer was lost is listed once the dialog is closed', async () => {
+  const page = await openAs(browser, origin, service, 'admin', '#staff');
+  await page.route('**/api/staff', async (route) => {
+    if (route.request().method() === 'GET') return route.continue();
+    await route.fetch();
+    await route.abort();
+  });
+  await button(page, 'Add a person …').click();
+  await dialog(page).getByLabel('E-mail').fill('lost@example.com');
+  await button(dialog(page), 'Add').click();
+  await expectText(dialog(page), /^The service cannot be reached just now/);
+  await button(dialog(page), 'Cancel').click();
+  await row(page, 'lost@example.com').waitFor();
+});
+
 test('the last admin keeps the role, and an admin who gives it up sees the page of the role support', async () => {
   const page = await openAs(browser, origin, service, 'admin', '#staff');
   await button(page, 'Make support: admin@example.com').click();

@@ -1,9 +1,17 @@
-import { ask, askForSession, isSignedOut, type RequestOptions } from '../shared/api/api.js';
+import {
+  ask,
+  askForSession,
+  isOffline,
+  isSignedOut,
+  ServiceUnavailable,
+  type RequestOptions,
+} from '../shared/api/api.js';
 import type { StaffSessionAnswer } from '../../src/http/responses/api-types.js';
 
 /**
  * `ended`: a request was refused because the session has ended. `resumed`: the same person has signed in again. `changed`: the
- * signed-in person has another role now, or another person has signed in.
+ * signed-in person has another role now, or another person has signed in. `unanswered`: an action may have been carried out,
+ * because only its answer may have been lost.
  */
 export const sessionEvents = new EventTarget();
 
@@ -34,18 +42,31 @@ export function forgetSession(): void {
 
 /**
  * Sends a request to the staff API, to a path below `api/`. If it is refused because its session has ended, this
- * dispatches `ended`. If a newer session was read meanwhile, it dispatches nothing and sends a GET again. Throws as
+ * dispatches `ended`. If a newer session was read meanwhile, it dispatches nothing and sends a GET again. If an action gets no
+ * answer, it dispatches `unanswered`, except for a decision (`keepalive`), after which `decide.ts` loads the views again. Throws as
  * `ask` does.
  */
-export const call = <T = undefined>(
+export async function call<T = undefined>(
   method: string,
   path: string,
   body?: object,
   options?: RequestOptions,
-): Promise<T> => watchSession(() => ask<T>(method, `api/${path}`, body, options), method === 'GET');
+): Promise<T> {
+  const isRead = method === 'GET';
+  try {
+    return await watchSession(() => ask<T>(method, `api/${path}`, body, options), isRead);
+  } catch (error) {
+    if (!isRead && !options?.keepalive && isUnanswered(error))
+      sessionEvents.dispatchEvent(new Event('unanswered'));
+    throw error;
+  }
+}
 
 /** Checks that the session has not ended. Dispatches and throws as `call` does. */
 export const requireSession = () => watchSession(() => askForSession<StaffSessionAnswer>(), true);
+
+/** Whether the request may have been carried out, because only its answer may have been lost. */
+export const isUnanswered = (error: unknown) => error instanceof ServiceUnavailable && !isOffline(error);
 
 async function watchSession<T>(request: () => Promise<T>, isRepeatable: boolean): Promise<T> {
   const before = current;

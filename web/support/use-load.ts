@@ -17,7 +17,7 @@ export interface Load<T> {
 
 /**
  * Loads the data at a path of the staff API when a component is first rendered or has another path, when the person returns to the
- * page, and, after a failure, when the connection or the session is back.
+ * page, after an action without an answer, and, after a failure, when the connection or the session is back.
  */
 export function useLoad<T>(path: string): Load<T> {
   const [state, setState] = useState<{ path: string; data?: T; error?: unknown; busy: boolean }>({
@@ -56,8 +56,13 @@ export function useLoad<T>(path: string): Load<T> {
   }, [reload]);
   useEffect(() => {
     const reloadIfRefused = () => isSignedOut(lastError.current) && void reload();
+    const reloadNow = () => void reload();
     sessionEvents.addEventListener('resumed', reloadIfRefused);
-    return () => sessionEvents.removeEventListener('resumed', reloadIfRefused);
+    sessionEvents.addEventListener('unanswered', reloadNow);
+    return () => {
+      sessionEvents.removeEventListener('resumed', reloadIfRefused);
+      sessionEvents.removeEventListener('unanswered', reloadNow);
+    };
   }, [reload]);
   useReconnection(() => void (lastError.current instanceof ServiceUnavailable && reload()));
   // After the end of the session, the event `resumed` loads the data again.

@@ -8,7 +8,7 @@ import { ApiError, isOffline, isSignedOut, ServiceUnavailable } from '../../shar
 import { formatNumber, plural } from '../../shared/dates/dates.js';
 import { t } from '../../shared/texts/text.js';
 import { toast, toastError } from '../../shared/notices/toast.js';
-import { call, sessionEvents, staffId } from '../call.js';
+import { call, isUnanswered, sessionEvents, staffId } from '../call.js';
 import { messages } from '../messages.js';
 import { problemText } from '../parts/problem-text.js';
 import { showChange } from '../parts/show-change.js';
@@ -152,9 +152,6 @@ function countText(targets: readonly Target[], decision: Decision, outcomes: rea
 }
 
 const isOfAnotherPerson = (error: unknown) => error instanceof ApiError && error.code === 'another_person';
-
-/** Whether the request may have been carried out, because only its answer may have been lost. */
-const isUnanswered = (error: unknown) => error instanceof ServiceUnavailable && !isOffline(error);
 
 const idsOf = (targets: readonly Target[]) => targets.map(({ activation }) => activation.id);
 
