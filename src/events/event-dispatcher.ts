@@ -53,9 +53,8 @@ export class EventDispatcher implements OnApplicationBootstrap, BeforeApplicatio
     if (!this.#sender) return;
     const [startedAt, deliveredBefore] = [performance.now(), this.#delivered];
     this.#stop.abort();
-    const abandon = setTimeout(() => this.#abandon.abort(), SHUTDOWN_GRACE_MS);
+    setTimeout(() => this.#abandon.abort(), SHUTDOWN_GRACE_MS).unref();
     await waitAtShutdown(this.#ended);
-    clearTimeout(abandon);
     const milliseconds = Math.round(performance.now() - startedAt);
     // `done` counts the events that were delivered since the shutdown began, as in `jobs ended`.
     this.log.info('events ended', { done: this.#delivered - deliveredBefore, milliseconds });
@@ -69,7 +68,7 @@ export class EventDispatcher implements OnApplicationBootstrap, BeforeApplicatio
         if (!signal.aborted && !isTemporaryDatabaseError(error)) this.log.failed('events not sent', error);
         return EVENT_TIMES.failurePauseMs;
       });
-      if (pauseMs > 0) await wait(pauseMs, undefined, { signal }).catch(() => undefined);
+      await wait(pauseMs, undefined, { signal }).catch(() => undefined);
     }
     await pool.end();
   }
