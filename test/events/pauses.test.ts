@@ -78,3 +78,11 @@ test('after a round without a delivery the next round follows after failurePause
   await service.issue();
   await receiver.until(3);
 });
+
+test('an instance that was shut down looks for no more events', async () => {
+  await startWith({ pollMs: 5, failurePauseMs: 5 });
+  await until(async () => (await lastStatementTime()) !== null);
+  await sending.service.app.close();
+  // A loop that went on would use a connection forever.
+  await until(async () => (await lastStatementTime()) === null);
+});
