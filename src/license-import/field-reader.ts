@@ -1,5 +1,5 @@
 import { Invalid } from '../core/field.js';
-import type { SourceRow } from './source-row.js';
+import { columnName, type SourceRow } from './source-row.js';
 import type { ExportFormat, ImportField } from './systems.js';
 
 const YES = /^(?:1|true|yes|y)$/i;
@@ -37,11 +37,12 @@ export class FieldReader {
   }
 
   /**
-   * Reads a column of yes and no. @returns undefined if it is empty or missing, or has another text, whose fault is collected: that
-   * may be a yes in another language, and a license must not count as paid because its refund was not understood
+   * Reads a column of yes and no. @param column its name in the export @returns undefined if it is empty or missing, or has another
+   * text, whose fault is collected: that may be a yes in another language, and a license must not count as paid because its refund
+   * was not understood
    */
   isYes(column: string): boolean | undefined {
-    const text = this.row.cell(column)?.trim();
+    const text = this.row.cell(columnName(column))?.trim();
     if (!text) return undefined;
     if (YES.test(text)) return true;
     if (NO.test(text)) return false;

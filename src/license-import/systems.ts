@@ -111,7 +111,7 @@ export type SystemName = keyof typeof SYSTEMS;
 const ANY_FORMAT: ExportFormat = { columns: {} };
 
 /**
- * Returns the format of a file, with all column names in the form of `columnName`.
+ * Returns the format of a file. Names of columns are in the form of `columnName`, except those of yes and no, which messages quote.
  * @param system undefined if `--map` names all columns @param maps the columns of `--map`, which replace those of the system
  */
 export function exportFormat(
@@ -126,9 +126,7 @@ export function exportFormat(
   return {
     ...format,
     columns: Object.fromEntries(Object.entries(names).map(([field, list]) => [field, list.map(columnName)])),
-    flags: (format.flags ?? []).map(([column, value, word]) => [columnName(column), value, word]),
     refundColumns: maps.status === undefined ? format.refundColumns?.map(columnName) : undefined,
-    ...(format.repeatColumn !== undefined && { repeatColumn: columnName(format.repeatColumn) }),
   };
 }
 
@@ -140,7 +138,7 @@ export const columnsOf = ({
   repeatColumn,
 }: ExportFormat): string[] => [
   ...Object.values(columns).flat(),
-  ...flags.map(([column]) => column),
+  ...flags.map(([column]) => columnName(column)),
   ...refundColumns,
-  ...(repeatColumn === undefined ? [] : [repeatColumn]),
+  ...(repeatColumn === undefined ? [] : [columnName(repeatColumn)]),
 ];

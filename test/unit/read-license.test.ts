@@ -173,7 +173,7 @@ test.each<[string, SystemName, Record<string, string>, object]>([
     'a refund in the language of a spreadsheet',
     'lemonsqueezy',
     { ...LEMON, 'order.refunded': 'WAHR' },
-    { refusal: 'orderrefunded must be yes or no, true or false, or 1 or 0' },
+    { refusal: 'order.refunded must be yes or no, true or false, or 1 or 0' },
   ],
   [
     'flags that a program has turned into decimal numbers',
@@ -181,7 +181,7 @@ test.each<[string, SystemName, Record<string, string>, object]>([
     { ...GUMROAD, 'Fully Refunded?': '1.0', 'Recurring Charge?': '0.0' },
     {
       refusal:
-        'recurringcharge must be yes or no, true or false, or 1 or 0; fullyrefunded must be yes or no, true or false, or 1 or 0',
+        'Recurring Charge? must be yes or no, true or false, or 1 or 0; Fully Refunded? must be yes or no, true or false, or 1 or 0',
     },
   ],
   [
