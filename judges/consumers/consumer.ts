@@ -63,7 +63,9 @@ export function explain(problem: ActivateProblem): string {
     case 'license_expired':
       return `expired at ${problem.expired_at.slice(0, 10)}`;
     case 'version_not_covered':
-      return problem.newest_covered_version?.trim() ?? `nothing before ${problem.minimum_license_expiry}`;
+      return (
+        problem.newest_covered_version?.trim() ?? `needs a license until ${problem.minimum_license_expiry}`
+      );
     case 'machine_limit_reached':
       return `${problem.machines_in_use.toFixed()} of ${problem.machines_allowed.toFixed()}`;
     case 'invalid_request':
@@ -101,7 +103,7 @@ export function afterHeartbeat(problem: HeartbeatProblem): 'stop' | 'reactivate'
   }
 }
 
-export function isPublished(problem: ManifestProblem): boolean {
+export function isNoVersionPublished(problem: ManifestProblem): boolean {
   assertTrue<IsSame<typeof problem.code, 'no_version_published' | 'internal_error' | 'unavailable'>>();
-  return problem.code !== 'no_version_published';
+  return problem.code === 'no_version_published';
 }

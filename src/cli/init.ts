@@ -5,7 +5,7 @@ import type { Command } from 'commander';
 import { Clock } from '../core/clock.js';
 import { createKeyRing } from '../keys/tokens/key-ring.js';
 import { renderSettingsFile } from './settings-file.js';
-import { fromWorkingDirectory, refuseExisting, writeError, writeNew } from './terminal/files.js';
+import { resolveFromCallerFolder, refuseExisting, writeError, writeNew } from './terminal/files.js';
 import { print, printMessage } from './terminal/output.js';
 
 /** Every setting with its comment. The relative path is the same from `src` and from `dist`. */
@@ -28,7 +28,10 @@ export function initCommand(mooring: Command): void {
     .option('--data-dir <dir>', 'the folder that the service may write', DATA_DIR)
     .description('make the settings file of a production deployment, with new secrets')
     .action(async (dir: string, options: { dataDir: string }, command: Command) => {
-      const made = await makeDeployment(fromWorkingDirectory(dir), fromWorkingDirectory(options.dataDir));
+      const made = await makeDeployment(
+        resolveFromCallerFolder(dir),
+        resolveFromCallerFolder(options.dataDir),
+      );
       const { settingsFile, tokenKeysDir, namesToFillIn } = made;
       print(
         command,

@@ -7,7 +7,7 @@ import { countKeysToMail, KeyMailSchedule, mailImportedKeys } from '../../licens
 import { columnName } from '../../license-import/source-row.js';
 import { exportFormat, type ExportFormat, type SystemName } from '../../license-import/systems.js';
 import { createErasureService, openLicenseKeys, withDatabase } from '../context/command-context.js';
-import { fromWorkingDirectory } from '../terminal/files.js';
+import { resolveFromCallerFolder } from '../terminal/files.js';
 import {
   aligned,
   auditContextOf,
@@ -48,7 +48,7 @@ export async function importExportFile(
 ): Promise<void> {
   if (options.refused === '-' && wantsJson(command))
     throw new UsageError('--refused - and --json cannot be combined: both would be on standard output.');
-  const path = fromWorkingDirectory(name);
+  const path = resolveFromCallerFolder(name);
   const format = exportFormat(options.from, options.map ?? {});
   await using file = await openFile(path);
   const columnsOfOptions = [...Object.values(options.map ?? {}), ...Object.keys(options.only ?? {})];
@@ -124,7 +124,7 @@ function rowFilter(only: RowFilters): (row: ExportRow) => boolean {
 
 function refusedPath(given: string | undefined, path: string, extension: 'csv' | 'json'): string {
   if (given === undefined) return nextRefusedPath(path, extension);
-  return given === '-' ? given : fromWorkingDirectory(given);
+  return given === '-' ? given : resolveFromCallerFolder(given);
 }
 
 /** Queues the mails with the new keys of imported licenses that were not mailed yet. */

@@ -5,7 +5,7 @@ import { importColumns, importLicenses, ImportError } from '../../licenses/licen
 import { IMPORT_FIELDS, SYSTEMS } from '../../license-import/systems.js';
 import { openLicenseKeys, withDatabase } from '../context/command-context.js';
 import { choiceOption, machines, ON_EXPIRY_TEXT, typedOption, wholeNumber } from '../terminal/options.js';
-import { fromWorkingDirectory } from '../terminal/files.js';
+import { resolveFromCallerFolder } from '../terminal/files.js';
 import { auditContextOf, print, printMessage, UsageError } from '../terminal/output.js';
 import { csvRows, openFile } from './csv-rows.js';
 import { collectFilters, collectMaps } from './import-options.js';
@@ -82,7 +82,7 @@ async function chooseImport(
 }
 
 async function importFile(name: string, command: Command): Promise<void> {
-  const path = fromWorkingDirectory(name);
+  const path = resolveFromCallerFolder(name);
   await using file = await openFile(path);
   try {
     const imported = await importRows(file, path, command);

@@ -5,7 +5,7 @@ import { isSignature, thumbprint, verifyText } from '../../keys/ed25519/ed25519.
 import { assembleManifest, type ManifestSignature } from '../../keys/manifests/signed-manifest.js';
 import { knownManifestKeys, publisherConfig } from './signing-keys.js';
 import { writeManifest } from './signing.js';
-import { explainFileError, fromWorkingDirectory, refuseExisting } from '../terminal/files.js';
+import { explainFileError, resolveFromCallerFolder, refuseExisting } from '../terminal/files.js';
 import { typedOption } from '../terminal/options.js';
 import { CommandError, UsageError } from '../terminal/output.js';
 
@@ -32,7 +32,7 @@ export async function attachSignatures(
   if (prepared === undefined || !files)
     throw new UsageError('--prepared and --attach must be given together.');
   refuseOtherOptions(others);
-  if (out !== undefined) refuseExisting(fromWorkingDirectory(out));
+  if (out !== undefined) refuseExisting(resolveFromCallerFolder(out));
   const keys = [...(publicKey ?? []), ...(await knownManifestKeys(publisherConfig()))];
   if (keys.length === 0) throw new UsageError('--public-key must name the key of the signature.');
   const signed = (await read(prepared)).toString();
@@ -83,6 +83,6 @@ function readSignature(bytes: Buffer): string | null {
 }
 
 async function read(name: string): Promise<Buffer> {
-  const file = fromWorkingDirectory(name);
+  const file = resolveFromCallerFolder(name);
   return explainFileError(file, readFile(file));
 }

@@ -5,7 +5,7 @@ import { readDocument } from '../../keys/manifests/signed-manifest.js';
 import type { ManifestService } from '../../manifest/manifest.service.js';
 import { hasDatabase } from '../context/has-database.js';
 import { RESPONSE_TIMEOUTS_MS } from '../context/response-timeouts.js';
-import { explainFileError, fromWorkingDirectory } from '../terminal/files.js';
+import { explainFileError, resolveFromCallerFolder } from '../terminal/files.js';
 import { CommandError } from '../terminal/output.js';
 import { certificateFault } from './request-faults.js';
 import { publisherConfig } from './signing-keys.js';
@@ -19,7 +19,7 @@ export interface FoundManifest {
 
 /** Reads the document in a file; `-` is standard input. */
 export async function readManifestFile(file: string): Promise<unknown> {
-  const name = file === '-' ? 'Standard input' : fromWorkingDirectory(file);
+  const name = file === '-' ? 'Standard input' : resolveFromCallerFolder(file);
   const content = file === '-' ? text(process.stdin) : readFile(name, 'utf8');
   return parse(await explainFileError(name, content), name);
 }

@@ -16,7 +16,7 @@ import {
   wholeNumber,
 } from '../terminal/options.js';
 import { newPassphrase } from '../terminal/passphrase.js';
-import { fromWorkingDirectory } from '../terminal/files.js';
+import { resolveFromCallerFolder } from '../terminal/files.js';
 import { aligned, print, CommandError, UsageError } from '../terminal/output.js';
 
 const FILE_ARGUMENT = ['<file>', 'the manifest; - is standard input'] as const;
@@ -141,7 +141,7 @@ async function keygen({ out, passphrase, passphraseFd }: KeygenOptions, command:
   if (!passphrase && passphraseFd !== undefined) {
     throw new UsageError('--no-passphrase and --passphrase-fd exclude each other.');
   }
-  const file = fromWorkingDirectory(out);
+  const file = resolveFromCallerFolder(out);
   const keyFile = await makeKeyFile(file, passphrase ? newPassphrase(passphraseFd) : null);
   const text = aligned([
     ['Private key', `${file} (${passphrase ? 'encrypted' : 'not encrypted: for development only'})`],

@@ -7,7 +7,7 @@ import { readImage } from './image.js';
 import { attachSignatures, type AttachOptions } from './attach.js';
 import { makeManifest, loadLiveManifest, openSigningContext, type SigningOptions } from './signing.js';
 import { progressBar } from '../terminal/progress-bar.js';
-import { fromWorkingDirectory } from '../terminal/files.js';
+import { resolveFromCallerFolder } from '../terminal/files.js';
 import { UsageError } from '../terminal/output.js';
 
 interface SignOptions extends SigningOptions, AttachOptions {
@@ -34,7 +34,7 @@ export async function sign(options: SignOptions, command: Command): Promise<void
   const context = await openSigningContext(options);
   const live = first ? null : await loadLiveManifest(options, context);
   // The disk image is read last, because reading it takes longest.
-  const { isDiskImage, ...image } = await readImage(fromWorkingDirectory(dmg), progressBar(basename(dmg)));
+  const { isDiskImage, ...image } = await readImage(resolveFromCallerFolder(dmg), progressBar(basename(dmg)));
   const minimum = rfc3339OrNull(options.minimumLicenseExpiry ?? null);
   const entry = { version, dmg: { url, ...image }, minimum_license_expiry: minimum };
   const also_available = live ? alsoAvailable(minimum, live.content) : [];

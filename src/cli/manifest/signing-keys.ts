@@ -7,7 +7,7 @@ import { encryptedPrivateKey } from '../../keys/ed25519/encrypted-private-key.js
 import { DATABASE_SETTINGS } from '../context/has-database.js';
 import { developmentManifestKeyFile, trustedManifestKeys } from '../../keys/key-material.js';
 import type { AskPassphrase } from '../terminal/passphrase.js';
-import { explainFileError, fromWorkingDirectory, refuseExisting, writeNew } from '../terminal/files.js';
+import { explainFileError, resolveFromCallerFolder, refuseExisting, writeNew } from '../terminal/files.js';
 import { CommandError, printMessage, UsageError } from '../terminal/output.js';
 
 /** The settings that `publisherConfig` reads. `manifest publish` in a database reads all settings. */
@@ -64,7 +64,7 @@ export async function signingKeys(
 ): Promise<KeyObject[]> {
   if (files.length === 0) return [await developmentKey(config)];
   const keys: KeyObject[] = [];
-  for (const file of files) keys.push(await readPrivateKey(fromWorkingDirectory(file), ask));
+  for (const file of files) keys.push(await readPrivateKey(resolveFromCallerFolder(file), ask));
   if (new Set(keys.map(thumbprint)).size < keys.length)
     throw new UsageError('--key names the same key twice.');
   return keys;

@@ -26,7 +26,7 @@ import { findLive, type FoundManifest } from './live-manifest.js';
 import { knownManifestKeys, publisherConfig, signingKeys } from './signing-keys.js';
 import { differenceText, differences, manifestText } from './manifest-text.js';
 import { passphraseSource } from '../terminal/passphrase.js';
-import { fromWorkingDirectory, refuseExisting, writeNew } from '../terminal/files.js';
+import { resolveFromCallerFolder, refuseExisting, writeNew } from '../terminal/files.js';
 import { print, CommandError, printMessage, UsageError, wantsJson } from '../terminal/output.js';
 
 /** The options of the commands that make a manifest: `sign`, `refresh`, `withdraw`. */
@@ -60,7 +60,7 @@ function checkSigningOptions({ expires, out, prepare, dryRun, key }: SigningOpti
   if (prepare !== undefined && key) throw new UsageError('--prepare signs nothing: omit --key.');
   if ([prepare, dryRun, out].filter((option) => option !== undefined).length > 1)
     throw new UsageError('--prepare, --dry-run and --out exclude each other.');
-  for (const file of [out, prepare]) if (file !== undefined) refuseExisting(fromWorkingDirectory(file));
+  for (const file of [out, prepare]) if (file !== undefined) refuseExisting(resolveFromCallerFolder(file));
   if (expires && expires <= new Clock().now()) throw new UsageError('--expires must be in the future.');
 }
 
@@ -146,7 +146,7 @@ export async function makeManifest(
     return print(command, { live: draft.live, next: content, changes }, differenceText(changes));
   }
   if (options.prepare !== undefined)
-    return prepare(textToSign, fromWorkingDirectory(options.prepare), command);
+    return prepare(textToSign, resolveFromCallerFolder(options.prepare), command);
   await writeManifest(signManifest(textToSign, keys), options.out, command);
 }
 
@@ -172,7 +172,7 @@ export async function writeManifest(
     if (!wantsJson(command)) printMessage(summary);
     return print(command, document, JSON.stringify(document));
   }
-  const file = fromWorkingDirectory(out);
+  const file = resolveFromCallerFolder(out);
   await writeNew(file, `${JSON.stringify(document)}\n`);
   print(command, document, `${summary}\nWritten to  ${file}`);
 }

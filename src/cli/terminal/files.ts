@@ -9,12 +9,12 @@ import { CommandError, UsageError } from './output.js';
 const PACKAGE = resolve(fileURLToPath(new URL('../../..', import.meta.url)));
 
 /**
- * Resolves a path against the folder of the caller. This is not always the working directory: npm runs a command in the package's
- * folder and stores that of the caller in INIT_CWD. If the user of the service cannot enter that folder, deploy/mooring changes
- * to /, and stores the folder in MOORING_CWD.
+ * The folder of the caller is not always the working directory: npm runs a command in the package's folder and stores that of the
+ * caller in INIT_CWD. If the user of the service cannot enter that folder, deploy/mooring changes to /, and stores the folder in
+ * MOORING_CWD.
  * @throws UsageError for an empty path, which would mean the folder of the caller itself
  */
-export function fromWorkingDirectory(file: string): string {
+export function resolveFromCallerFolder(file: string): string {
   if (file === '') throw new UsageError('The name of a file or folder must not be empty.');
   const { MOORING_CWD, INIT_CWD } = process.env;
   const base = MOORING_CWD ?? (process.cwd() === PACKAGE ? INIT_CWD : undefined);
