@@ -165,7 +165,7 @@ describe('the server refuses', () => {
       [forEveryone],
     ],
     [
-      'a minimum raised for an older version that expired licenses are offered',
+      'a minimum raised for an older version that is still offered',
       'Version 3.1 is published already, and its minimum license expiry cannot be raised.',
       { ...next, also_available: [{ ...old, minimum_license_expiry: '2025-06-01T00:00:00Z' }] },
       [{ ...live, ...old, sequence: 6 }, live],
@@ -227,7 +227,7 @@ describe('the server refuses', () => {
       },
     ],
     [
-      'a manifest without an older version that expired licenses still cover',
+      'a manifest without an older version, for licenses that expire early',
       'also_available lacks version 3.1, for licenses that expire before the minimum: sign again.',
       { ...next, previous: manifestDigest(manifestBytes({ ...live, also_available: [old] })) },
       [{ ...live, also_available: [old] }],

@@ -148,6 +148,7 @@ export interface Erasure {
   readonly asked_by: 'holder' | 'staff';
   readonly reason: string | null;
   readonly received_on: string;
+  /** The day by whose end the request must have been carried out, 30 days after `received_on`. */
   readonly due_on: string;
   /** The days until `due_on`, negative if the request is overdue; null if it was carried out or cancelled. */
   readonly days_left: number | null;
