@@ -1,15 +1,15 @@
 // Bundles the built service and its command line: node scripts/bundle.mjs, into dist-server/, which the archive has as dist/
 // (docs/decisions/0057-one-bundle-in-production.md). A checkout runs the modules of dist/, except in a run of all tests and
-// in most benches.
-import { cpSync, existsSync, readFileSync, rmSync } from 'node:fs';
+// in most benches. A bench bundles another program in the same way: node scripts/bundle.mjs TARGET FILE.
+import { cpSync, existsSync, readFileSync } from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
-import { join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { build } from 'vite';
 import { BUNDLE, command, root } from './prepare.mjs';
 
 const BUILT = join(root, 'dist/');
-const TARGET = join(root, BUNDLE);
+const [TARGET = join(root, BUNDLE), PROGRAM] = process.argv.slice(2);
 
 /** The programs, and modules that are files of their own, so that a test can change the limits in them before a service starts. */
 const INPUTS = [
@@ -21,6 +21,9 @@ const INPUTS = [
   'events/outgoing-event',
   'http/limits/load-limits',
 ];
+const FILES = PROGRAM
+  ? [[basename(PROGRAM, '.mjs'), PROGRAM]]
+  : INPUTS.map((name) => [name, join(BUILT, `${name}.js`)]);
 
 /** A driver of TypeORM for another database. DriverFactory imports all of them, and uses the one for PostgreSQL. */
 const OTHER_DRIVER =
@@ -42,7 +45,6 @@ const REPLACED = [
 ];
 
 await command(async () => {
-  rmSync(TARGET, { recursive: true, force: true });
   await build({
     configFile: false,
     root,
@@ -58,6 +60,7 @@ await command(async () => {
     build: {
       ssr: true,
       outDir: TARGET,
+      emptyOutDir: true,
       target: 'node24',
       sourcemap: true,
       // The licenses of the packages must be given with each copy.
@@ -65,7 +68,7 @@ await command(async () => {
       // A stack trace has the names of functions, and the lines of packages can be read.
       minify: false,
       rolldownOptions: {
-        input: Object.fromEntries(INPUTS.map((name) => [name, join(BUILT, `${name}.js`)])),
+        input: Object.fromEntries(FILES),
         // Optional packages that production does not install. They fail when they are loaded, as without the bundle.
         external: ['typescript', 'class-transformer', 'class-validator'],
         treeshake: {
@@ -85,6 +88,7 @@ await command(async () => {
       },
     },
   });
+  if (PROGRAM) return 0;
   // Translators copy these files (docs/operations/languages.md). The service has them in its code.
   cpSync(join(BUILT, 'languages'), join(TARGET, 'languages'), {
     recursive: true,

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { root } from '../../scripts/prepare.mjs';
+import { root, SERVICE_FLAGS } from '../../scripts/prepare.mjs';
 import { sum } from '../measure.mjs';
 import { ask, endProcess, readProcessorTime } from '../load/processes.mjs';
 import { memoryParts } from './memory.mjs';
@@ -40,9 +40,19 @@ export class MeasuredService {
     return packages;
   }
 
+  /** Measures the memory of the service, as `#measureStates` does. */
+  async measureMemory(variant, times) {
+    return this.#measureStates(await this.#open(variant), times);
+  }
+
+  /** Measures the memory of another program, as `#measureStates` does. It must answer each request with 200. */
+  async measureMemoryOf(program, times) {
+    const server = await this.processes.startProgram(program, [...SERVICE_FLAGS, program], {});
+    return this.#measureStates(server, times);
+  }
+
   /** Measures the memory without requests, under a steady load, and saturated; and the processor time of each request. */
-  async measureMemory(variant, { idle, seconds }) {
-    const server = await this.#open(variant);
+  async #measureStates(server, { idle, seconds }) {
     const measure = async (load) => {
       const before = readProcessorTime(server.pid);
       const { answers } = await load();

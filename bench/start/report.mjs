@@ -24,13 +24,15 @@ const STEPS = {
 const LISTED_PACKAGES = 12;
 
 /** Writes the measurements as a page of Markdown. */
-export function report({ version, results, floors, versions }, { starts, idle, seconds }) {
+export function report({ version, results, frameworks, floors, versions }, { starts, idle, seconds }) {
   return `# The start and the memory of the service
 
 Measured on ${new Date().toISOString().slice(0, 10)} by \`npm run bench:start -- --starts ${starts} --idle ${idle} --seconds ${seconds} --write\`: a service in production mode on
 a database that is migrated. **modules** is what a checkout runs, with Node's source maps. Before the bundle, an installation from
 \`npm run package\` ran the same modules without the source maps of packages, and took about 10 MiB less memory. **bundle** is
 what production runs now ([decision 0057](../../docs/decisions/0057-one-bundle-in-production.md)).
+**frameworks** is a server of NestJS with Fastify that answers a constant, and has loaded TypeORM and \`pg\`, bundled in the same way:
+what the service would take without any code of its own, without connections to PostgreSQL, and without its jobs and log.
 
 ${describeMachine(version)} Load of the machine: ${describeLoad()}. Times depend on that load; the variants start in
 turns, so their ratios and the processor time are comparable.
@@ -47,7 +49,7 @@ Resident after ${idle} s without requests, after ${seconds} s with 240 requests 
 connections (a closed loop). The anonymous part belongs to the process alone; the rest is mainly the code of Node, which processes
 share. The goals are ${GOALS.idle}, ${GOALS.steady} and ${GOALS.saturated} MiB.
 
-${table(memoryRows(results))}
+${table(memoryRows(results, frameworks))}
 
 What is resident before the service does anything:
 
@@ -89,21 +91,22 @@ function startRows(results) {
   ];
 }
 
-function memoryRows(results) {
+function memoryRows(results, frameworks) {
   const names = Object.keys(results);
   const states = { idle: 'idle', steady: '240 requests a second', saturated: 'saturated' };
   const rows = Object.entries(states).flatMap(([state, title]) => {
     const cells = (read) => names.map((name) => read(results[name].memory[state]));
-    const memory = cells(({ resident, anonymous }) => `${formatBytes(resident)} (${formatBytes(anonymous)})`);
-    if (state === 'idle') return [[title, ...memory]];
+    const residentOf = ({ resident, anonymous }) => `${formatBytes(resident)} (${formatBytes(anonymous)})`;
+    const memory = [title, ...cells(residentOf), residentOf(frameworks[state])];
+    if (state === 'idle') return [memory];
     const time = cells(({ answers, processorMs }) => `${formatCount((processorMs * 1000) / answers)} µs`);
     return [
-      [title, ...memory],
-      ['· processor time of a request', ...time],
-      ['· responses', ...cells(({ answers }) => formatCount(answers))],
+      memory,
+      ['· processor time of a request', ...time, ''],
+      ['· responses', ...cells(({ answers }) => formatCount(answers)), ''],
     ];
   });
-  return [['resident (of it anonymous)', ...names], ...rows];
+  return [['resident (of it anonymous)', ...names, 'frameworks'], ...rows];
 }
 
 const floorRows = (floors) => [

@@ -51,9 +51,18 @@ async function measureAll(environment, { starts, idle, seconds }) {
   return {
     version: await postgresVersion(url),
     results,
+    frameworks: await measureFrameworks(environment, service, { idle, seconds }),
     floors: await measureFloors(processes),
     versions: await measureVersionCommand(processes, starts),
   };
+}
+
+/** Measures a server that only has the frameworks of the service, bundled as the service is. */
+async function measureFrameworks({ processes, folder }, service, times) {
+  const target = join(folder, 'frameworks');
+  const program = join(root, 'bench/start/frameworks.mjs');
+  await processes.runCommand([join(root, 'scripts/bundle.mjs'), target, program], {});
+  return service.measureMemoryOf(join(target, 'frameworks.js'), times);
 }
 
 async function measureFloors(processes) {
