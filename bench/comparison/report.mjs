@@ -102,7 +102,17 @@ function describeFloors({ heartbeat, telemetry, manifest, manifest_304 }, signat
 parts of it cannot be avoided: the request, for which the constant server takes ${formatCount(constant)} µs, and the signature of the new token, for which OpenSSL needs ${signatureUs.toFixed(1)} µs.
 They are ${Math.round(((constant + signatureUs) / own) * 100)} % of the heartbeat. The minimal server takes ${(minimal / constant).toFixed(1)} times the processor time of the constant server, and
 by these ratios is ${minimalTimes(heartbeat, 'plain')} times as fast as plain and ${minimalTimes(heartbeat, 'idiomatic')} times as fast as idiomatic${withTelemetry}.${withManifest}
+${describeAllowance(heartbeat)}
 `;
+}
+
+/** Says how much more than the minimal server the service may take for a heartbeat, so that it is as fast as the goal. */
+function describeAllowance({ plain, minimal }) {
+  const goal = REQUEST_KINDS.heartbeat.goals.plain;
+  const allowance = (plain.ratio / minimal.ratio / goal - 1) * minimal.processorUs;
+  return allowance > 0
+    ? `The goal of ${goal} times plain leaves ${allowance.toFixed(1)} µs for what the service does beyond that: Nest, its limits, the log and the counts.`
+    : `So without Nest, limits, log and counts the goal of ${goal} times plain would be missed too.`;
 }
 
 const CHECK_BEFORE_MEASUREMENT =
