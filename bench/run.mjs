@@ -79,7 +79,7 @@ const progressSince = (startedAt) => (text) =>
 /** Reads the section of a page that is written by hand, which a new run must keep. */
 export function readHandwrittenPart(page) {
   const text = existsSync(page) ? readFileSync(page, 'utf8') : '';
-  const start = text.indexOf('\n## Where the time goes');
+  const start = text.search(/\n## Where the (?:time|memory) goes\n/);
   return start < 0 ? '' : text.slice(start);
 }
 
