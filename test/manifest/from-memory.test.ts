@@ -1,8 +1,11 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 import { Service } from '../support/harness.js';
 import { publish } from './publish.js';
-import { exchange, request } from '../support/http/raw-http.js';
+import { exchange, open, request } from '../support/http/raw-http.js';
 
 const service = await Service.start();
 await publish(service, '1.0.0');
@@ -57,6 +60,19 @@ test('a request that is pipelined after a slower one is answered second', async 
   const bytes = Buffer.concat([request('POST', '/v1/heartbeat', body), request('GET', '/v1/manifest')]);
   const answers = await exchange(service.url, [bytes], 2);
   expect(answers.map(({ status }) => status)).toEqual([403, 200]);
+});
+
+test('a request whose sender has closed its half of the connection is answered', async () => {
+  const closeHalf = (socket: Socket) => once(socket.end(), 'finish');
+  const answers = await exchange(service.url, [request('GET', '/v1/manifest'), closeHalf]);
+  expect(answers.map(({ status }) => status)).toEqual([200]);
+});
+
+test('a request is answered before the bytes after it that are no request', async () => {
+  const socket = await open(service.url);
+  socket.write(Buffer.concat([request('GET', '/v1/manifest'), Buffer.from('nonsense\r\n\r\n')]));
+  const received = await text(socket);
+  expect(received.match(/HTTP\/1\.1 .*/g)).toEqual(['HTTP/1.1 200 OK', 'HTTP/1.1 400 Bad Request']);
 });
 
 test('each response is logged like any other, with its own request id', async () => {

@@ -8,6 +8,7 @@ import { Batch } from '../../../src/database/batch.js';
 import { orderRowsByIds, READ_ACTIVATIONS } from '../../../src/heartbeat/activation-reads.js';
 import { answerFirst } from '../../../src/http/limits/answer-first.js';
 import { problem } from '../../../src/http/problems/problem.js';
+import { sendTogether } from '../../../src/http/responses/send-together.js';
 import { verifyLicenseToken } from '../../../src/keys/tokens/license-token.js';
 import { MANIFEST_PATH, ManifestResponses } from '../../../src/manifest/manifest-responses.js';
 import { TelemetryStore } from '../../../src/telemetry/telemetry.store.js';
@@ -40,15 +41,15 @@ async function heartbeat({ token, app_version, telemetry }) {
 
 const manifests = new ManifestResponses({ live: { body: process.env.MANIFEST_BODY } });
 
-function answerManifest(request, response) {
+const answerManifest = (send) => (request, response) => {
   if (request.url !== MANIFEST_PATH) return false;
   const { status, headers, body } = manifests.respond(request.headers['if-none-match']);
-  response.writeHead(status, headers).end(body);
+  send(() => response.writeHead(status, headers).end(body));
   return true;
-}
+};
 
 export const listen = () =>
   listenWith(pool, (fastify) => {
     fastify.post('/v1/heartbeat', ({ body }) => heartbeat(body));
-    answerFirst(fastify.server, answerManifest);
+    answerFirst(fastify.server, answerManifest(sendTogether(fastify.server)));
   });

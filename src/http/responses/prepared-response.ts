@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { AppLogger } from '../../core/logger.js';
 import { answerFirst } from '../limits/answer-first.js';
 import { logResponse } from './response-log.js';
+import { sendTogether } from './send-together.js';
 
 /** A response that is prepared in memory, the same for every client. */
 export interface PreparedResponse {
@@ -26,18 +27,21 @@ export function servePrepared(
   respond: (ifNoneMatch: string | undefined) => PreparedResponse | null,
   log: AppLogger,
 ): void {
+  const send = sendTogether(server);
   answerFirst(server, (request, response) => {
     const startedAt = performance.now();
     const prepared = isPlainGet(request, path) ? respond(request.headers['if-none-match']) : null;
     if (!prepared) return false;
-    response.writeHead(prepared.status, prepared.headers).end(prepared.body);
-    const { status } = prepared;
-    const milliseconds = performance.now() - startedAt;
-    logResponse(
-      { route: path, method: request.method!, status, milliseconds, request_id: randomUUID() },
-      log,
-      requestCounts,
-    );
+    const { status, headers, body } = prepared;
+    send(() => {
+      response.writeHead(status, headers).end(body);
+      const milliseconds = performance.now() - startedAt;
+      logResponse(
+        { route: path, method: request.method!, status, milliseconds, request_id: randomUUID() },
+        log,
+        requestCounts,
+      );
+    });
     return true;
   });
 }
