@@ -5,7 +5,6 @@ import { Clock } from '../core/clock.js';
 import { Config } from '../core/config.js';
 import { REQUEST_TIMEOUTS_MS } from '../database/request-timeouts.js';
 import { waitedMs } from '../http/limits/request-queue.js';
-import { RawMember } from '../http/parsing/member.js';
 import { problem } from '../http/problems/problem.js';
 import { KeyRing } from '../keys/tokens/key-ring.js';
 import { verifyLicenseToken } from '../keys/tokens/license-token.js';
@@ -27,9 +26,7 @@ export class HeartbeatController {
   @Post()
   @HttpCode(200)
   async heartbeat(
-    @Body() { token, app_version }: HeartbeatRequest,
-    // Telemetry is not validated here, because invalid telemetry never fails a heartbeat. `readTelemetry` reads it.
-    @RawMember('telemetry') telemetry: unknown,
+    @Body() { token, app_version, telemetry }: HeartbeatRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {
     const startedAt = performance.now() - waitedMs(reply.raw);

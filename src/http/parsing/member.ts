@@ -1,11 +1,11 @@
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import type { FastifyRequest } from 'fastify';
 import { Invalid, type Field } from '../../core/field.js';
 import { isObject } from '../../core/json-object.js';
 import { invalidMembers, problem } from '../problems/problem.js';
 
 interface MemberOptions<Body> {
+  /** Whether the field reads objects. Others get an empty object in place of one, so that they do not read its content. */
+  readonly mayBeObject?: boolean;
   /**
    * Checks a rule about several members. It is called also if members are invalid, which then have an `Invalid` as their value.
    * @returns the sentence for this member if the rule is violated
@@ -77,12 +77,6 @@ export function Member<Body>(
 
 /** Marks a DTO whose members are all optional. A request without a body then counts as a request with the body `{}`. */
 export const OptionalBody = Reflector.createDecorator<object>();
-
-/** Declares a parameter of a handler: a member of the body that is not in the DTO, as it was sent; undefined if it is absent. */
-export const RawMember = createParamDecorator((name: string, context: ExecutionContext): unknown => {
-  const { body } = context.switchToHttp().getRequest<FastifyRequest>();
-  return ownMember(readObject(body), name);
-});
 
 /** Returns a member of the body; undefined if it is absent. An inherited name, such as `constructor`, is not a member. */
 export function ownMember(body: Readonly<Record<string, unknown>>, name: string): unknown {

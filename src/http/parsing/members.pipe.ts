@@ -1,6 +1,5 @@
 import { ArgumentMetadata, Injectable, PipeTransform } from '@nestjs/common';
-import { Invalid, type Field } from '../../core/field.js';
-import { invalidMembers, problem } from '../problems/problem.js';
+import { problem } from '../problems/problem.js';
 import { readJson } from './json-body.js';
 import { membersOf, OptionalBody, ownMember, parseMembers, readObject } from './member.js';
 
@@ -25,23 +24,12 @@ export class MembersPipe implements PipeTransform {
   }
 }
 
-/** Converts the value of a `RawMember` parameter to the canonical value of a field. @throws Problem `invalid_request` */
-export class FieldPipe<T> implements PipeTransform<unknown, T> {
-  constructor(private readonly field: Field<T>) {}
-
-  transform(value: unknown, { data }: ArgumentMetadata): T {
-    const parsed = this.field.parse(value);
-    if (parsed instanceof Invalid) throw invalidMembers({ [data!]: parsed.sentence });
-    return parsed;
-  }
-}
-
 function pickMembers(given: Readonly<Record<string, unknown>>, dto: Dto): Record<string, unknown> {
   const members: Record<string, unknown> = {};
-  for (const name of membersOf(dto).keys()) {
+  for (const [name, { mayBeObject }] of membersOf(dto)) {
     const value = ownMember(given, name);
-    // Each field is a scalar, so an object is invalid. An empty object replaces it, so that no field reads its content.
-    if (value !== undefined) members[name] = typeof value === 'object' && value !== null ? {} : value;
+    const isHidden = !mayBeObject && typeof value === 'object' && value !== null;
+    if (value !== undefined) members[name] = isHidden ? {} : value;
   }
   return members;
 }

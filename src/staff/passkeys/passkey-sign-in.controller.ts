@@ -1,14 +1,12 @@
-import { Controller, HttpCode, Post, Req, Res, UseGuards } from '@nestjs/common';
+import { Body, Controller, HttpCode, Post, Req, Res, UseGuards } from '@nestjs/common';
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
-import { RawMember } from '../../http/parsing/member.js';
-import { FieldPipe } from '../../http/parsing/members.pipe.js';
 import { setCookie, readCookie, clearCookie } from '../../http/sessions/cookies.js';
 import { SessionIgnored } from '../../http/sessions/same-origin.js';
 import { CHALLENGE_LIFETIME_MINUTES } from './passkey-challenges.js';
 import { PasskeySignIn } from './passkey-sign-in.js';
-import { passkeyAnswerField, type PasskeyAnswer } from './passkeys.dto.js';
+import { PasskeyAnswerRequest } from './passkeys.dto.js';
 import { StaffGuard } from '../identity/staff.guard.js';
 
 /** Sign-in with a passkey, without a session (docs/contract.md#staff). */
@@ -33,7 +31,7 @@ export class PasskeySignInController {
   @SessionIgnored()
   @HttpCode(204)
   async signIn(
-    @RawMember('response', new FieldPipe(passkeyAnswerField)) response: PasskeyAnswer,
+    @Body() { response }: PasskeyAnswerRequest,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {

@@ -14,13 +14,11 @@ import {
 import type { RegistrationResponseJSON } from '@simplewebauthn/server';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Config } from '../../core/config.js';
-import { RawMember } from '../../http/parsing/member.js';
-import { FieldPipe } from '../../http/parsing/members.pipe.js';
 import { setCookie, readCookie, clearCookie } from '../../http/sessions/cookies.js';
 import { problem } from '../../http/problems/problem.js';
 import { CHALLENGE_LIFETIME_MINUTES, PasskeyChallenges } from './passkey-challenges.js';
 import { PasskeysService } from './passkeys.service.js';
-import { passkeyAnswerField, PasskeyRenameRequest, type PasskeyAnswer } from './passkeys.dto.js';
+import { PasskeyAnswerRequest, PasskeyRenameRequest } from './passkeys.dto.js';
 import { RelyingParty } from './relying-party.js';
 import type { AuthenticatedStaff } from '../identity/staff-identity.js';
 import { SessionOnly, CurrentStaff, StaffGuard } from '../identity/staff.guard.js';
@@ -54,7 +52,7 @@ export class PasskeysController {
   @Post()
   async register(
     @CurrentStaff() staff: AuthenticatedStaff,
-    @RawMember('response', new FieldPipe(passkeyAnswerField)) response: PasskeyAnswer,
+    @Body() { response }: PasskeyAnswerRequest,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ) {

@@ -23,8 +23,7 @@ export interface PasskeyAnswer {
   readonly response: Readonly<Record<string, unknown>>;
 }
 
-/** Member `response` of `POST /support/api/session` and `POST /support/api/passkeys`. */
-export const passkeyAnswerField: Field<PasskeyAnswer> = {
+const passkeyAnswerField: Field<PasskeyAnswer> = {
   parse: (input) => {
     const { id, response } = (input ?? {}) as Partial<PasskeyAnswer>;
     const hasId = typeof id === 'string' && /^[\w-]{1,1400}$/.test(id);
@@ -34,3 +33,9 @@ export const passkeyAnswerField: Field<PasskeyAnswer> = {
       : new Invalid('must be the answer of a passkey, with its id and response');
   },
 };
+
+/** Body of `POST /support/api/session` and `POST /support/api/passkeys`. */
+export class PasskeyAnswerRequest {
+  @Member(passkeyAnswerField, { mayBeObject: true })
+  response!: PasskeyAnswer;
+}
